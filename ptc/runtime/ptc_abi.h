@@ -1,0 +1,85 @@
+/* The C interface of a compiled model, version 1.
+ *
+ * A library exports one symbol, `const ptc_api *NAME_ptc_api(void)`; NAME.h wraps it in functions
+ * with the model's name. Everything is re-entrant: a model is immutable after open and may be shared
+ * by threads; a session belongs to one thread at a time. No function prints, exits or throws.
+ */
+#ifndef PTC_ABI_H
+#define PTC_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PTC_ABI_VERSION 1u
+
+/* DLPack's tensor layout (ABI-compatible with dlpack.h, which may be included as well). */
+#ifndef DLPACK_VERSION
+typedef struct { int32_t device_type; int32_t device_id; } DLDevice; /* kDLCPU == 1 */
+typedef struct { uint8_t code; uint8_t bits; uint16_t lanes; } DLDataType; /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool */
+typedef struct {
+  void *data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t *shape;
+  int64_t *strides; /* in elements; NULL: compact row-major */
+  uint64_t byte_offset;
+} DLTensor;
+#endif
+
+typedef enum {
+  PTC_OK = 0,
+  PTC_E_ARGUMENT = 1, /* null pointer, wrong count, unknown entry */
+  PTC_E_SHAPE = 2,    /* a dimension differs or is out of its range; message names input and dim */
+  PTC_E_DTYPE = 3,
+  PTC_E_LAYOUT = 4,   /* not compact row-major, or misaligned to its element size */
+  PTC_E_DEVICE = 5,
+  PTC_E_MEMORY = 6,
+  PTC_E_CPU = 7,      /* the library needs instructions this CPU lacks */
+  PTC_E_IO = 8,       /* weights not found, truncated or of the wrong size */
+  PTC_E_RUNTIME = 9,  /* a check of the model failed (index out of range, assert, raise) */
+  PTC_E_CANCELLED = 10
+} ptc_status;
+
+typedef struct ptc_model ptc_model;
+typedef struct ptc_session ptc_session;
+
+typedef struct {
+  uint32_t struct_size;     /* sizeof(ptc_open_options) */
+  int32_t threads;          /* 0: one a core, 1: none but the caller's */
+  const char *weights_path; /* NULL: embedded, or the file named in the manifest beside the library */
+} ptc_open_options;
+
+typedef struct ptc_api {
+  uint32_t abi_version; /* PTC_ABI_VERSION */
+  uint32_t struct_size; /* sizeof(ptc_api) when built; newer fields follow */
+  const char *(*manifest)(void); /* JSON text, the same as NAME.json */
+  ptc_status (*open)(const ptc_open_options *options, ptc_model **model, char *message, size_t capacity);
+  void (*close)(ptc_model *model); /* all its sessions must have been freed */
+  ptc_status (*session_new)(ptc_model *model, ptc_session **session);
+  void (*session_free)(ptc_session *session);
+  uint32_t (*entry_count)(void);
+  int32_t (*entry_index)(const char *name); /* -1: no such entry */
+  /* Run one entry. Inputs and outputs in the manifest's order. An output whose `data` is NULL is allocated by
+   * the library (data, shape, strides point into memory owned by the session until `release` or the
+   * session's end); one with `data` is written in place after its shape and dtype were checked. */
+  ptc_status (*run)(ptc_session *session, uint32_t entry, DLTensor *const *inputs, size_t input_count,
+                    DLTensor *const *outputs, size_t output_count);
+  void (*release)(ptc_session *session, DLTensor *output);
+  const char *(*last_error)(const ptc_session *session); /* never NULL; "" when the last run succeeded */
+  void (*cancel)(ptc_session *session); /* from any thread: the run in progress ends with PTC_E_CANCELLED */
+  size_t (*peak_memory)(const ptc_session *session); /* bytes of arena and scoped memory, at most so far */
+  /* Unchecked entry for hosts that have checked already (ptc.compile). `pointers`: inputs in program
+   * order (weights included when the entry was built with live weights), then outputs; `sizes`: values of
+   * the symbolic sizes in manifest order. */
+  ptc_status (*run_raw)(ptc_session *session, uint32_t entry, void *const *pointers, const int64_t *sizes);
+} ptc_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
