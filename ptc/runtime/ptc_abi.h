@@ -52,6 +52,9 @@ typedef struct {
   uint32_t struct_size;     /* sizeof(ptc_open_options) */
   int32_t threads;          /* 0: one a core, 1: none but the caller's */
   const char *weights_path; /* NULL: embedded, or the file named in the manifest beside the library */
+  /* When not NULL: addresses of the weights in manifest order, compact row-major, borrowed until close. Takes
+   * precedence over the file and the embedded section (a host that holds the weights already). */
+  const void *const *weight_pointers;
 } ptc_open_options;
 
 typedef struct ptc_api {

@@ -1,0 +1,43 @@
+"""ptc: captures an unmodified PyTorch model and compiles it to a small native library.
+
+The public names. Importing this package loads neither torch nor a compiler stage: each name loads its
+module when it is first used, so that `ptc.load` works where torch is not installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ptc.support.diagnostics import CompileError, Diagnostic, InternalError
+from ptc.support.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from ptc.hosting import LoadedArtifact, load
+
+__all__ = [
+    "CompileError",
+    "Diagnostic",
+    "InternalError",
+    "LoadedArtifact",
+    "__version__",
+    "load",
+]
+
+#: Public name -> the module that defines it.
+_PUBLIC = {
+    "LoadedArtifact": "ptc.hosting",
+    "load": "ptc.hosting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'ptc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

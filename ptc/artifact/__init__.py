@@ -1,0 +1,1 @@
+"""Writing artifacts: the library, its header, its manifest and its weights."""

@@ -1,0 +1,1 @@
+"""The captured program and its functional form."""

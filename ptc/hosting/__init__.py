@@ -1,0 +1,1 @@
+"""Loading and running artifacts with NumPy alone. Never imports torch."""

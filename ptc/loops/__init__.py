@@ -1,0 +1,1 @@
+"""The loop IR: nodes, index arithmetic, printer, parser, verifier, NumPy interpreter."""

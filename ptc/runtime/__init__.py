@@ -1,0 +1,1 @@
+"""Sources that ship inside an artifact. Holds C++ files; no Python lives here."""

@@ -1,0 +1,1 @@
+"""Diagnostics, settings, registries and dumps. Standard library only; never imports torch."""

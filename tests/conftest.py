@@ -1,0 +1,28 @@
+"""Set-up shared by all tests. Imports nothing heavy: the bytecode tests run where torch is absent."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite the golden files from what the code prints now",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Objects are cached below .pytest_cache, so that tests neither read nor fill the user's cache."""
+    if "PTC_CACHE_DIR" not in os.environ and getattr(config, "cache", None) is not None:
+        os.environ["PTC_CACHE_DIR"] = str(config.cache.mkdir("ptc"))
+    # Two threads a process keep several test processes on one small machine from thrashing.
+    os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--update-golden"))

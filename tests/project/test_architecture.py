@@ -1,0 +1,101 @@
+"""The layers of docs/architecture.md hold, function-level imports included."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TORCH_FREE = ["hosting", "support", "loops"]
+HEAVY = ("torch", "transformers", "onnx", "onnxruntime", "triton")
+
+
+def python_files(*folders: str) -> list[Path]:
+    return sorted(p for folder in folders for p in (ROOT / folder).rglob("*.py"))
+
+
+def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, module) of every import in the file, at any depth."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.lineno, node.module
+
+
+def test_imports_run_downwards_only() -> None:
+    pytest.importorskip("importlinter")
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"]
+    result = subprocess.run(
+        [*command, "--config", "pyproject.toml", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_every_part_has_a_layer() -> None:
+    """A new folder in ptc/ that no layer names would escape the contract."""
+    layers = (ROOT / "pyproject.toml").read_text().split("layers = [", 1)[1].split("]", 1)[0]
+    parts = {
+        p.stem
+        for p in (ROOT / "ptc").iterdir()
+        if (p.suffix == ".py" and p.stem != "__init__") or (p / "__init__.py").exists()
+    }
+    # ptc/runtime holds C++ only; its __init__ makes it a package so that its files are installed.
+    missing = {part for part in parts - {"runtime"} if f"ptc.{part}" not in layers}
+    assert not missing, f"no layer in pyproject.toml for: {sorted(missing)}"
+
+
+def test_runtime_holds_no_python() -> None:
+    assert [p.name for p in python_files("ptc/runtime")] == ["__init__.py"]
+
+
+@pytest.mark.parametrize("part", TORCH_FREE)
+def test_part_never_imports_torch(part: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in python_files(f"ptc/{part}")
+        for line, module in imported_modules(path)
+        if module.split(".")[0] in HEAVY
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("module", ["ptc", "ptc.hosting", "cli.main"])
+def test_import_does_not_load_torch(module: str) -> None:
+    code = f"import sys, {module}; print([m for m in {HEAVY!r} if m in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+
+
+def test_product_does_not_use_peers() -> None:
+    """Capture, lowering and code generation are ptc's own; peers belong in tests and ptc/bench."""
+    peers = ("torch._dynamo", "torch._inductor")
+    found = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in python_files("ptc", "cli")
+        if "bench" not in path.relative_to(ROOT).parts
+        for line, module in imported_modules(path)
+        if module.startswith(peers)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_only_settings_reads_the_environment() -> None:
+    found = [
+        str(path.relative_to(ROOT))
+        for path in python_files("ptc", "cli")
+        if path.relative_to(ROOT).as_posix() != "ptc/support/settings.py"
+        and ("os.environ" in path.read_text() or "os.getenv" in path.read_text())
+    ]
+    assert not found, found
