@@ -1,7 +1,7 @@
 """ptc: captures an unmodified PyTorch model and compiles it to a small native library.
 
-The public names. Importing this package loads neither torch nor a compiler stage: each name loads its
-module when it is first used, so that `ptc.load` works where torch is not installed.
+The public names. Importing this package loads neither torch nor a compiler stage: each name loads
+its module when it is first used, so that `ptc.load` works where torch is not installed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Set-up shared by all tests. Imports nothing heavy: the bytecode tests run where torch is absent."""
+"""Set-up shared by all tests. Imports nothing heavy: bytecode tests run without torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Objects are cached below .pytest_cache, so that tests neither read nor fill the user's cache."""
+    """Objects are cached below .pytest_cache: tests neither read nor fill the user's cache."""
     if "PTC_CACHE_DIR" not in os.environ and getattr(config, "cache", None) is not None:
         os.environ["PTC_CACHE_DIR"] = str(config.cache.mkdir("ptc"))
     # Two threads a process keep several test processes on one small machine from thrashing.

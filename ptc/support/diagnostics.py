@@ -71,6 +71,8 @@ class InternalError(Exception):
         self.stage = stage
         where = f" (dump: {dump})" if dump else ""
         self.diagnostic = Diagnostic(
-            "PTC-I001", f"internal error in stage {stage}: {message}{where}", hint="please report it"
+            "PTC-I001",
+            f"internal error in stage {stage}: {message}{where}",
+            hint="please report it",
         )
         super().__init__(self.diagnostic.render())

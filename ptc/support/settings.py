@@ -1,8 +1,8 @@
 """What the environment says: the only module that reads `os.environ`.
 
-Goes in: environment variables that start with `PTC_`, and the few of other programs that ptc follows
-(`CXX`, `XDG_CACHE_HOME`, `OMP_NUM_THREADS`). Comes out: one frozen `Settings`. Must not know what the
-values are used for.
+Goes in: environment variables that start with `PTC_`, and the few of other programs that ptc
+follows (`CXX`, `XDG_CACHE_HOME`, `OMP_NUM_THREADS`). Comes out: one frozen `Settings`. Must not
+know what the values are used for.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Settings:
 
 VARIABLES: Mapping[str, str] = {
     "PTC_CACHE_DIR": "folder of the object cache (default: $XDG_CACHE_HOME/ptc or ~/.cache/ptc)",
-    "PTC_CXX": "C++ compiler; CXX is used when it is not set (default: search g++, clang++, ziglang)",
-    "PTC_THREADS": "threads for kernels; OMP_NUM_THREADS is used when it is not set (default: all)",
+    "PTC_CXX": "C++ compiler, before CXX (default: search g++, clang++, ziglang)",
+    "PTC_THREADS": "threads for kernels, before OMP_NUM_THREADS (default: one per core)",
     "PTC_JOBS": "compiler processes run at once (default: one per core)",
     "PTC_DEBUG": "1 shows ptc's own tracebacks and verifies the program after every pass",
 }
@@ -58,7 +58,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def available_cores() -> int:
-    """Cores that this process may run on, which container limits can make fewer than the machine's."""
+    """Cores that this process may run on; a container may get fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
@@ -101,7 +101,7 @@ def _cache_dir(env: Mapping[str, str]) -> Path:
 
 
 def _openmp_threads(env: Mapping[str, str]) -> int | None:
-    """OMP_NUM_THREADS may be a list, one number a nesting level; only a plain number is followed."""
+    """OMP_NUM_THREADS may be a list, one number a nesting level; only one number is followed."""
     value = env.get("OMP_NUM_THREADS", "").strip()
     return int(value) if value.isdecimal() and int(value) > 0 else None
 

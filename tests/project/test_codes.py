@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def codes_in_sources() -> dict[str, str]:
-    """Code -> one file that names it. Docstrings count too: a code that is talked about must exist."""
+    """Code -> one file that names it. Docstrings count: a code that is talked about must exist."""
     found: dict[str, str] = {}
     for top in ("ptc", "cli"):
         for path in sorted((ROOT / top).rglob("*")):
