@@ -1,0 +1,1 @@
+"""Pluggable backends of ptc.compile."""

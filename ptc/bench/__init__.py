@@ -1,0 +1,1 @@
+"""Comparison of ptc with its peers, side by side in one run."""

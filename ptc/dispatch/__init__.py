@@ -1,0 +1,1 @@
+"""ptc.compile: proxies, entry caches, guards at run time, live weights."""

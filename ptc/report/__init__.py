@@ -1,0 +1,1 @@
+"""Explanations for people: inspection of every stage, the state of the installation."""
