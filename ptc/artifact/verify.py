@@ -1,0 +1,229 @@
+"""Does an artifact compute what eager computes? Input sets, references, verdict.
+
+Error is judged against a float64 run of the model where one is possible: an artifact may be at most
+twice as far from it as eager is, plus a few units in the last place of the output's type. Where the
+model cannot run in float64 the artifact is compared with eager itself at a fixed tolerance.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+#: Largest model (bytes of parameters) that is copied to float64 for the reference.
+_MAX_DOUBLE_BYTES = 2 << 30
+#: Units in the last place, relative to the largest value, granted beside twice eager's error.
+_ULPS = 64.0
+#: Relative tolerance against eager where there is no float64 reference.
+_FALLBACK_TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}
+
+
+@dataclass(frozen=True, slots=True)
+class OutputCheck:
+    """One output in one input set: errors relative to the largest reference value."""
+
+    output: int
+    input_set: int
+    error: float
+    eager_error: float | None
+    passed: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All comparisons of one entry."""
+
+    checks: tuple[OutputCheck, ...]
+    input_sets: int
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    @property
+    def worst(self) -> OutputCheck | None:
+        """The failing or else least accurate output."""
+        return max(self.checks, key=lambda c: (not c.passed, c.error), default=None)
+
+
+def draw_like(value: Any, generator: torch.Generator, sizes: Mapping[int, int]) -> Any:
+    """A fresh input of the kind of `value`: floats with its mean and spread, integers and bools
+    uniform within the range that it shows. `sizes` gives new sizes by dimension. Other values stay.
+    """
+    if not isinstance(value, torch.Tensor):
+        return value
+    shape = [sizes.get(i, size) for i, size in enumerate(value.shape)]
+    if value.is_complex():
+        return torch.randn(shape, generator=generator, dtype=value.dtype)
+    if value.is_floating_point():
+        sample = value.detach().double()
+        finite = sample[torch.isfinite(sample)]
+        spread = float(finite.std()) if finite.numel() > 1 else 1.0
+        mean = float(finite.mean()) if finite.numel() else 0.0
+        drawn = torch.randn(shape, generator=generator, dtype=torch.float64)
+        return (drawn * (spread or 1.0) + mean).to(value.dtype)
+    if not value.numel():
+        return value.new_zeros(shape)
+    low, high = int(value.min()), int(value.max())
+    return torch.randint(low, high + 1, shape, generator=generator).to(value.dtype)
+
+
+def input_sets(
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    count: int = 3,
+    size_choices: Sequence[Mapping[str, Mapping[int, int]]] = (),
+) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The example itself, then fresh draws. `size_choices[i]` gives the sizes of set i + 1 by leaf
+    path (`args[0]`, `kwargs['mask']` in pytree's spelling)."""
+    yield args, dict(kwargs)
+    leaves, spec = pytree.tree_flatten_with_path((args, dict(kwargs)))
+    for number in range(1, count):
+        generator = torch.Generator().manual_seed(number)
+        sizes = size_choices[number - 1] if number - 1 < len(size_choices) else {}
+        drawn = [
+            draw_like(value, generator, sizes.get(pytree.keystr(path), {}))
+            for path, value in leaves
+        ]
+        yield pytree.tree_unflatten(drawn, spec)
+
+
+def double_reference(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """`function` in float64, or None when it is too large or cannot be copied."""
+    owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
+    if isinstance(owner, nn.Module):
+        tensors = [*owner.parameters(), *owner.buffers()]
+        if sum(t.numel() * t.element_size() for t in tensors) > _MAX_DOUBLE_BYTES:
+            return None
+        try:
+            twin = copy.deepcopy(owner).double()
+        except (RuntimeError, TypeError, NotImplementedError, AttributeError):
+            return None
+        call = twin if owner is function else getattr(twin, function.__name__)
+    else:
+        call = function
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return call(*_to_double(args), **_to_double(kwargs))
+
+    return run
+
+
+def _to_double(tree: Any) -> Any:
+    return pytree.tree_map_only(
+        torch.Tensor, lambda t: t.double() if t.is_floating_point() else t.clone(), tree
+    )
+
+
+def flat_tensors(result: Any) -> list[torch.Tensor]:
+    """The tensors of a result in order, through tuples, lists, dicts and dataclasses."""
+    if isinstance(result, torch.Tensor):
+        return [result]
+    if isinstance(result, Mapping):
+        return [t for value in result.values() for t in flat_tensors(value)]
+    if isinstance(result, (list, tuple)):
+        return [t for value in result for t in flat_tensors(value)]
+    if hasattr(result, "__dataclass_fields__"):
+        return [
+            t for name in result.__dataclass_fields__ for t in flat_tensors(getattr(result, name))
+        ]
+    return []
+
+
+def compare_output(
+    position: int,
+    input_set: int,
+    actual: torch.Tensor,
+    eager: torch.Tensor,
+    exact: torch.Tensor | None,
+) -> OutputCheck:
+    """Judge one output. `exact` is the float64 reference."""
+
+    def fail(reason: str) -> OutputCheck:
+        return OutputCheck(position, input_set, float("inf"), None, False, reason)
+
+    if actual.shape != eager.shape:
+        return fail(f"shape {list(actual.shape)}, eager {list(eager.shape)}")
+    if actual.dtype != eager.dtype:
+        return fail(f"dtype {actual.dtype}, eager {eager.dtype}")
+    if not eager.is_floating_point() and not eager.is_complex():
+        differing = int((actual != eager).sum())
+        share = differing / max(1, eager.numel())
+        return OutputCheck(
+            position, input_set, share, None, differing == 0,
+            f"{differing} of {eager.numel()} values differ" if differing else "",
+        )  # fmt: skip
+    if exact is not None and exact.shape != eager.shape:
+        exact = None
+    reference = (exact if exact is not None else eager).to(_wide(eager.dtype))
+    error = relative_error(actual, reference)
+    if exact is None:
+        limit = _FALLBACK_TOLERANCE.get(eager.dtype, 2e-2)
+        return OutputCheck(position, input_set, error, None, error <= limit)
+    eager_error = relative_error(eager, reference)
+    limit = 2 * eager_error + _ULPS * torch.finfo(eager.dtype).eps
+    return OutputCheck(position, input_set, error, eager_error, error <= limit)
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.complex128 if dtype.is_complex else torch.float64
+
+
+def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
+    """max |value - reference| / max |reference|; values that are not finite must match exactly."""
+    if not reference.numel():
+        return 0.0
+    wide = value.to(reference.dtype)
+    finite = torch.isfinite(reference) & torch.isfinite(wide)
+    same = torch.where(finite, True, (wide == reference) | (wide.isnan() & reference.isnan()))
+    if not bool(same.all()):
+        return float("inf")
+    scale = float(reference[finite].abs().max()) if bool(finite.any()) else 0.0
+    worst = float((wide - reference)[finite].abs().max()) if bool(finite.any()) else 0.0
+    return worst / scale if scale else worst
+
+
+def verify_entry(
+    function: Callable[..., Any],
+    artifact: Callable[..., Any],
+    sets: Sequence[tuple[tuple[Any, ...], dict[str, Any]]],
+) -> Verification:
+    """Run `artifact` and eager `function` on every input set and compare all outputs.
+
+    Both see copies of the inputs, so that a model that writes into them is judged on equal terms.
+    """
+    exact_run = double_reference(function)
+    checks: list[OutputCheck] = []
+    for number, (args, kwargs) in enumerate(sets):
+        with torch.no_grad():
+            eager = flat_tensors(function(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+            exact = _run_exact(exact_run, args, kwargs)
+        actual = flat_tensors(artifact(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+        if len(actual) != len(eager):
+            reason = f"{len(actual)} outputs, eager {len(eager)}"
+            checks.append(OutputCheck(0, number, float("inf"), None, False, reason))
+            continue
+        for position, (got, want) in enumerate(zip(actual, eager, strict=True)):
+            wide = exact[position] if exact is not None and len(exact) == len(eager) else None
+            checks.append(compare_output(position, number, got, want, wide))
+    return Verification(tuple(checks), len(sets))
+
+
+def _run_exact(
+    run: Callable[..., Any] | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[torch.Tensor] | None:
+    if run is None:
+        return None
+    try:
+        return flat_tensors(run(*args, **kwargs))
+    except (RuntimeError, TypeError, ValueError, IndexError):
+        # Models that name float32 in forward cannot mix it with float64 weights.
+        return None
