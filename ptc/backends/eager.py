@@ -1,4 +1,4 @@
-"""Backends that run the graph with torch itself: to tell faults of capture from faults of lowering."""
+"""Backends that run the graph with torch itself: is a fault in capture or in lowering?"""
 
 from __future__ import annotations
 

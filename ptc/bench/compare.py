@@ -18,7 +18,7 @@ from ptc.support.settings import process_environment
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model and contender. Seconds; `ratio` is eager's median over this one's (higher is better)."""
+    """One model and contender. Seconds; `ratio` is eager's median over this one's."""
 
     model: str
     contender: str

@@ -1,7 +1,8 @@
 """Measurement: interleaved rounds in one process, cold compilation in fresh processes.
 
-`python -m ptc.bench.measure cold MODEL CONTENDER` and `... speed MODEL CONTENDER...` print one line of
-JSON; `ptc.bench.compare` starts them, so that every cold time pays every import and finds no cache.
+`python -m ptc.bench.measure cold MODEL CONTENDER` and `... speed MODEL CONTENDER...` print one line
+of JSON; `ptc.bench.compare` starts them, so that every cold time pays every import and finds no
+cache.
 """
 
 from __future__ import annotations

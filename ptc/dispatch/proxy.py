@@ -105,7 +105,7 @@ def compile_function(function: Any, config: CompileConfig) -> Callable[..., Any]
     bound = getattr(function, "__self__", None)
     target = getattr(function, "__func__", function)
     if isinstance(target, type) or not hasattr(target, "__code__"):
-        call = getattr(type(target), "__call__", None)
+        call = vars(type(target)).get("__call__")
         if isinstance(target, type) or not hasattr(call, "__code__"):
             raise CompileError(
                 "PTC-D003",

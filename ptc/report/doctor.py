@@ -21,7 +21,7 @@ from ptc.support.version import VERSION
 
 @dataclass(frozen=True, slots=True)
 class DoctorLine:
-    """One finding. `status` is ok, warn (a feature is missing) or fail (compiling will not work)."""
+    """One finding. `status`: ok, warn (a feature is missing) or fail (nothing will compile)."""
 
     name: str
     status: str
