@@ -110,8 +110,8 @@ class IndexValue:
 class Load:
     """The element of `buffer` at `index` (one Index a dimension, in bounds by construction).
 
-    With `mask` the load happens only where `mask` is true, else the value is `other`: the index need
-    not be in bounds where the mask is false (padding, concatenation).
+    With `mask` the load happens only where `mask` is true, else the value is `other`: the index
+    need not be in bounds where the mask is false (padding, concatenation).
     """
 
     buffer: str
@@ -186,7 +186,7 @@ class Let:
 @dataclass(frozen=True, slots=True)
 class Store:
     """Write `value` to `buffer` at `index`. With `reduce` (`add`, `mul`, `min`, `max`) combine with
-    what is there (scatter-add; never concurrent: the loops around it are SERIAL if indices may repeat)."""
+    what is there (scatter-add; never concurrent: loops around it are SERIAL if indices repeat)."""
 
     buffer: str
     index: tuple[Index, ...]
@@ -269,8 +269,8 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class TemplateKernel:
-    """A contraction. `template` names one of `ptc.loops.templates.TEMPLATES`, which states the index
-    variables, the operands, the attributes and the meaning.
+    """A contraction. `template` names one of `ptc.loops.templates.TEMPLATES`, which states the
+    index variables, the operands, the attributes and the meaning.
 
     gemm       out[b, m, n] = sum_k A(b, m, k) * B(b, k, n)
     conv       out[n, o, *spatial] (1, 2 or 3 spatial dims), X(n, c, *in), W(o, c/g, *kernel)
