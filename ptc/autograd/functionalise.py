@@ -1,0 +1,194 @@
+"""Functionalisation: `CapturedProgram` -> `AtenProgram`.
+
+The captured graph runs once more on its fake tensors, wrapped so that in-place writes become new
+values; what arrives below is core ATen. Mutated inputs become `WRITE_BACK` outputs. Symbolic sizes
+stay symbolic: an assumption about them that capture did not make is an error, because no guard of the
+entry would check it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+from ptc.autograd import torch_internals as internals
+from ptc.autograd.recorder import Decompositions, Recorder
+from ptc.autograd.replay import Replacements, ReplaceFunctions, replay
+from ptc.autograd.simplify import simplify
+from ptc.graph.program import (
+    AtenProgram,
+    CapturedProgram,
+    OutputKind,
+    ProgramInput,
+    ProgramOutput,
+)
+from ptc.ops import opaque, registry
+from ptc.support.diagnostics import CompileError
+
+
+def functionalise(captured: CapturedProgram) -> AtenProgram:
+    """The functional form of `captured`, cleaned up. The captured program is left as it was.
+
+    Raises CompileError: PTC-A002 sizes that would be fixed, PTC-A003 an input whose shape or memory
+    is replaced in place, PTC-A004 an operator that torch cannot run functionally, PTC-A005 inputs
+    that share memory while one is written to.
+    """
+    return functionalise_with(
+        captured, registry.decomposition_table(), opaque.replacements()
+    )
+
+
+def functionalise_with(
+    captured: CapturedProgram, decompositions: Decompositions, replacements: Replacements
+) -> AtenProgram:
+    """`functionalise` with the tables given."""
+    recorder = Recorder(Graph(), captured.fake_mode, decompositions)
+    fakes = _placeholders(captured, recorder)
+    assumed = len(internals.guards_of(captured.fake_mode))
+    with (
+        torch.no_grad(),
+        internals.python_dispatcher(bool(captured.dims)),
+        captured.fake_mode,
+        recorder,
+        internals.functionalisation(),
+        ReplaceFunctions(replacements),
+    ):
+        wrapped = [internals.wrap(v) if isinstance(v, torch.Tensor) else v for v in fakes]
+        results = replay(captured.graph, wrapped, recorder)
+        owners = _storage_owners(wrapped)
+        user = [_user_output(recorder, value) for value in results]
+        outputs = [
+            _aliasing(output, value, owners)
+            for output, value in zip(captured.outputs, results, strict=True)
+        ]
+        for index, (fake, value) in enumerate(zip(fakes, wrapped, strict=True)):
+            written = _written(recorder, captured.inputs[index], fake, value)
+            if written is not None:
+                user.append(written)
+                name = captured.inputs[index].name
+                outputs.append(ProgramOutput(name, OutputKind.WRITE_BACK, target=index))
+        recorder.stamp()
+    _refuse_shared_memory(captured.inputs, outputs)
+    _refuse_new_assumptions(captured, assumed)
+    return _finish(captured, recorder, user, outputs)
+
+
+def _placeholders(captured: CapturedProgram, recorder: Recorder) -> list[Any]:
+    nodes = [node for node in captured.graph.graph.nodes if node.op == "placeholder"]
+    return [_placeholder(node, recorder) for node in nodes]
+
+
+def _placeholder(node: Node, recorder: Recorder) -> Any:
+    value = node.meta["val"]
+    recorder.placeholder(node.name, value, node.meta)
+    return value
+
+
+def _storage_owners(wrapped: Sequence[Any]) -> dict[int, int]:
+    """Storage of a wrapped input -> the input's index."""
+    owners: dict[int, int] = {}
+    for index, value in enumerate(wrapped):
+        if isinstance(value, torch.Tensor):
+            owners.setdefault(internals.storage_key(value), index)
+    return owners
+
+
+def _user_output(recorder: Recorder, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        value = recorder.lift(internals.unwrap(value))
+    return recorder.value(value)
+
+
+def _aliasing(output: ProgramOutput, value: Any, owners: dict[int, int]) -> ProgramOutput:
+    if not isinstance(value, torch.Tensor):
+        return output
+    owner = owners.get(internals.storage_key(value))
+    return ProgramOutput(output.name, output.kind, output.target, alias_of=owner)
+
+
+def _written(
+    recorder: Recorder, described: ProgramInput, fake: Any, wrapped: Any
+) -> Node | None:
+    """The node of an input's new value, or None if the input was not written to."""
+    if not isinstance(fake, torch.Tensor):
+        return None
+    value = internals.unwrap(wrapped)
+    node = recorder.node_of(value)
+    if node is None or node is recorder.node_of(fake):
+        return None
+    if value.shape != fake.shape or value.dtype != fake.dtype:
+        raise CompileError(
+            "PTC-A003",
+            f"the input `{described.name}` changes its shape in place: from "
+            f"{tuple(fake.shape)} {fake.dtype} to {tuple(value.shape)} {value.dtype}",
+            location=node.meta.get("location"),
+            hint="return the new tensor instead of resizing or transposing the input in place",
+        )
+    return node
+
+
+def _refuse_shared_memory(
+    inputs: Sequence[ProgramInput], outputs: Sequence[ProgramOutput]
+) -> None:
+    """A write to one of two inputs that share memory changes the other, which the graph cannot say."""
+    first: dict[int, int] = {}
+    shared: dict[int, int] = {}
+    for index, described in enumerate(inputs):
+        if described.live is not None and described.live.numel():
+            other = first.setdefault(internals.storage_key(described.live), index)
+            if other != index:
+                shared[index] = other
+                shared[other] = index
+    for output in outputs:
+        if output.target in shared:
+            other = inputs[shared[output.target]].name
+            raise CompileError(
+                "PTC-A005",
+                f"`{output.name}` is written to in place and shares memory with `{other}`",
+                hint="give each of them a tensor of its own (`.clone()`)",
+            )
+
+
+def _refuse_new_assumptions(captured: CapturedProgram, before: int) -> None:
+    guards = internals.guards_of(captured.fake_mode)[before:]
+    if not guards:
+        return
+    assumptions = ", ".join(sorted({str(guard.expr) for guard in guards}))
+    names = ", ".join(f"{symbol} is `{size.name}`" for symbol, size in captured.dims.items())
+    raise CompileError(
+        "PTC-A002",
+        f"an operator holds only for some sizes: {assumptions} ({names})",
+        location=captured.location,
+        hint="leave the dimension static, or give it a range in which this always holds",
+    )
+
+
+def _finish(
+    captured: CapturedProgram, recorder: Recorder, values: list[Any], outputs: list[ProgramOutput]
+) -> AtenProgram:
+    recorder.graph.output(tuple(values)).meta["val"] = tuple(
+        value.meta["val"] if isinstance(value, Node) else value for value in values
+    )
+    owner = torch.nn.Module()
+    for name, literal in recorder.literals.items():
+        owner.register_buffer(name, literal, persistent=False)
+    simplify(recorder.graph)
+    for name in set(recorder.literals) - _read_literals(recorder.graph):
+        delattr(owner, name)
+    return AtenProgram(
+        graph=GraphModule(owner, recorder.graph, class_name=captured.name),
+        inputs=captured.inputs,
+        outputs=tuple(outputs),
+        fake_mode=captured.fake_mode,
+        dims=captured.dims,
+        arguments=captured.arguments,
+        result=captured.result,
+        name=captured.name,
+    )
+
+
+def _read_literals(graph: Graph) -> set[str]:
+    return {str(node.target) for node in graph.nodes if node.op == "get_attr"}

@@ -1,0 +1,119 @@
+"""The private names of torch that functionalisation needs, and nothing else of torch's insides.
+
+Owns the meaning of each: what it takes, what it gives, what breaks when it is missing.
+`tests/autograd/test_torch_internals.py` names what is gone when a new torch release drops one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import sympy
+import torch
+from torch._decomp import core_aten_decompositions
+from torch._dispatch.python import enable_python_dispatcher
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import _disable_current_modes
+
+#: Reports the device of a tensor to C++; carries no computation.
+DEVICE_QUERY = torch.ops.prim.device.default
+
+#: What lifts a real tensor (made by `torch.tensor([...])`) into the running modes.
+LIFT_OPERATORS = frozenset(
+    {torch.ops.aten.lift_fresh.default, torch.ops.aten.lift_fresh_copy.default}
+)
+
+#: The greatest `end` of a slice, which stands for "to the end".
+SLICE_END = 9223372036854775807
+
+
+@contextmanager
+def functionalisation() -> Iterator[None]:
+    """While open, operators on wrapped tensors (and factories) run functionally: in-place and out=
+    variants become pure ones, and views stay views."""
+    torch._enable_functionalization(reapply_views=True)
+    try:
+        yield
+    finally:
+        torch._disable_functionalization()
+
+
+@contextmanager
+def functionalisation_again() -> Iterator[None]:
+    """Functionalisation inside an operator that arrived below it (a decomposition that mutates)."""
+    key = torch._C.DispatchKey.Functionalize
+    before = torch._C._dispatch_tls_is_dispatch_key_excluded(key)
+    torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
+    try:
+        yield
+    finally:
+        torch._C._dispatch_tls_set_dispatch_key_excluded(key, before)
+
+
+def without_modes() -> AbstractContextManager[Any]:
+    """Operators run for real: no dispatch mode sees them."""
+    return _disable_current_modes()
+
+
+def is_composite(operator: Any) -> bool:
+    """True if torch defines `operator` by calling other operators, autograd included."""
+    return operator.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+
+
+def wrap(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor` as a value that may be mutated without its being touched."""
+    return torch._to_functional_tensor(tensor)
+
+
+def is_wrapped(tensor: torch.Tensor) -> bool:
+    return torch._is_functional_tensor(tensor)
+
+
+def unwrap(tensor: torch.Tensor) -> torch.Tensor:
+    """The present value of a wrapped tensor, pending writes through views applied. A tensor that was
+    never wrapped is its own value."""
+    if not torch._is_functional_tensor(tensor):
+        return tensor
+    torch._sync(tensor)
+    return torch._from_functional_tensor(tensor)
+
+
+def storage_key(tensor: torch.Tensor) -> int:
+    """Equal for two live tensors exactly when they share memory (works on wrapped and fake ones)."""
+    return tensor.untyped_storage()._cdata
+
+
+def python_dispatcher(needed: bool) -> AbstractContextManager[None]:
+    """Operators' Python kernels instead of C++ ones that would turn a symbolic size into a number."""
+    return enable_python_dispatcher() if needed else _nothing()
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def is_fake(tensor: torch.Tensor) -> bool:
+    return isinstance(tensor, FakeTensor)
+
+
+def fake_constant(mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
+    """A fake twin of a real tensor with its sizes as plain numbers."""
+    return mode.from_tensor(tensor, static_shapes=True)
+
+
+def guards_of(mode: FakeTensorMode) -> list[Any]:
+    """What has been assumed of the symbolic sizes so far (objects with `.expr`)."""
+    return list(mode.shape_env.guards) if mode.shape_env is not None else []
+
+
+def core_decompositions() -> Mapping[Any, Callable[..., Any]]:
+    """torch's own table to the core ATen set."""
+    return core_aten_decompositions()
+
+
+def size_expression(size: torch.SymInt | torch.SymFloat | torch.SymBool) -> Any:
+    """The sympy expression behind a symbolic value, with what is known of it put in."""
+    return sympy.sympify(size.node.expr)
