@@ -2,6 +2,312 @@
 
 Handlers of opcodes ask here what a flag bit means and which order a call's operands have, instead of
 testing `sys.version_info`. Knows opcode names and numbers only, no code objects.
+
+What differs (stack written bottom first, top last):
+
+| topic                  | 3.11                               | 3.12                             | 3.13 |
+|------------------------|------------------------------------|----------------------------------|------|
+| call, plain            | NULL callable args; PRECALL, CALL  | NULL callable args; CALL         | callable NULL args; CALL |
+| call, method           | method self args                   | method self args                 | method self args |
+| call, keywords         | KW_NAMES before PRECALL            | KW_NAMES before CALL             | names tuple on the stack; CALL_KW |
+| CALL_FUNCTION_EX       | NULL callable args [kwargs]        | the same                         | callable NULL args [kwargs] |
+| LOAD_GLOBAL low bit    | pushes NULL first                  | the same                         | pushes NULL last |
+| method load            | LOAD_METHOD                        | LOAD_ATTR, low bit               | LOAD_ATTR, low bit |
+| super().f              | call of `super`                    | LOAD_SUPER_ATTR                  | LOAD_SUPER_ATTR |
+| COMPARE_OP             | arg is the operator                | arg >> 4                         | arg >> 5, bit 16: result made bool |
+| truth of a jump        | the jump tests any object          | the same                         | TO_BOOL first, or COMPARE_OP's bit 16 |
+| conditional jumps      | POP_JUMP_FORWARD_/BACKWARD_IF_*    | POP_JUMP_IF_*, forward only      | the same |
+| `and`/`or` value       | JUMP_IF_FALSE/TRUE_OR_POP          | COPY, POP_JUMP_IF_*              | COPY, TO_BOOL, POP_JUMP_IF_* |
+| FOR_ITER, exhausted    | pops the iterator, jumps           | and skips END_FOR                | and skips END_FOR, POP_TOP |
+| comprehensions         | functions of their own             | inlined: LOAD_FAST_AND_CLEAR     | inlined |
+| unbound locals         | LOAD_FAST checks                   | LOAD_FAST_CHECK checks           | the same |
+| two locals at once     | -                                  | -                                | LOAD_FAST_LOAD_FAST and friends |
+| cell for a closure     | LOAD_CLOSURE                       | LOAD_CLOSURE                     | LOAD_FAST of the cell's slot |
+| MAKE_FUNCTION          | flags, operands below the code     | the same                         | no flags; SET_FUNCTION_ATTRIBUTE |
+| constant return        | LOAD_CONST, RETURN_VALUE           | RETURN_CONST                     | RETURN_CONST |
+| slices                 | BUILD_SLICE, BINARY_SUBSCR         | BINARY_SLICE, STORE_SLICE        | the same |
+| f-strings              | FORMAT_VALUE                       | FORMAT_VALUE                     | CONVERT_VALUE, FORMAT_SIMPLE, FORMAT_WITH_SPEC |
+| rare unary operations  | UNARY_POSITIVE, LIST_TO_TUPLE, ... | CALL_INTRINSIC_1, _2             | the same |
+| class body names       | LOAD_CLASSDEREF                    | LOAD_FROM_DICT_OR_DEREF/_GLOBALS | the same |
 """
 
 from __future__ import annotations
+
+import dis
+import opcode
+import sys
+from typing import Final, NamedTuple
+
+VERSION: Final[tuple[int, int]] = (sys.version_info[0], sys.version_info[1])
+SUPPORTED: Final = ((3, 11), (3, 12), (3, 13))
+
+PY312: Final = VERSION >= (3, 12)
+PY313: Final = VERSION >= (3, 13)
+
+# Calls
+
+NULL_ABOVE_CALLABLE: Final = PY313
+"""True: `callable NULL args` on the stack; False: `NULL callable args`."""
+
+HAS_PRECALL: Final = not PY312
+HAS_CALL_KW: Final = PY313
+
+# Loops
+
+FOR_ITER_EXIT_SKIP: Final = 2 if PY313 else 1 if PY312 else 0
+"""Instructions at FOR_ITER's target that an exhausted loop skips (END_FOR, POP_TOP): the iterator is
+already popped when control continues at `target + FOR_ITER_EXIT_SKIP`."""
+
+# Jumps need a bool on 3.13: `x` must go through TO_BOOL before POP_JUMP_IF_TRUE or _FALSE.
+JUMPS_NEED_BOOL: Final = PY313
+
+# 3.12 dropped backward conditional jumps; the assembler inverts the test and jumps over a JUMP_BACKWARD.
+HAS_BACKWARD_CONDITIONAL_JUMPS: Final = not PY312
+
+# The instruction that pushes the cell held by a slot, and whether it is the same as for locals.
+LOAD_CELL_OPCODE: Final = "LOAD_FAST" if PY313 else "LOAD_CLOSURE"
+
+
+class Branch(NamedTuple):
+    """A conditional jump. `when`: "true", "false", "none", "not none" or "exhausted". The tested value
+    is popped, except that `keep` leaves it on the stack where the jump is taken."""
+
+    when: str
+    keep: bool
+
+
+_CONDITIONS: Final = {"TRUE": "true", "FALSE": "false", "NONE": "none", "NOT_NONE": "not none"}
+
+BRANCHES: Final[dict[str, Branch]] = {
+    **{
+        f"POP_JUMP_{way}IF_{name}": Branch(when, keep=False)
+        for name, when in _CONDITIONS.items()
+        for way in (("",) if PY312 else ("FORWARD_", "BACKWARD_"))
+    },
+    **({} if PY312 else {f"JUMP_IF_{n}_OR_POP": Branch(_CONDITIONS[n], keep=True) for n in ("TRUE", "FALSE")}),
+    "FOR_ITER": Branch("exhausted", keep=False),
+}
+
+UNCONDITIONAL_JUMPS: Final = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+
+# Control never continues at the next instruction. INTERPRETER_EXIT only occurs in CPython's own shim frame.
+LEAVES_FUNCTION: Final = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
+
+# Names of jumps without direction, as the assembler takes them.
+DIRECTIONLESS: Final[dict[str, str]] = {
+    "JUMP_FORWARD": "JUMP",
+    "JUMP_BACKWARD": "JUMP",
+    **{
+        f"POP_JUMP_{way}IF_{name}": f"POP_JUMP_IF_{name}"
+        for name in _CONDITIONS
+        for way in ("", "FORWARD_", "BACKWARD_")
+    },
+}
+
+INVERTED: Final = {
+    "POP_JUMP_IF_TRUE": "POP_JUMP_IF_FALSE",
+    "POP_JUMP_IF_FALSE": "POP_JUMP_IF_TRUE",
+    "POP_JUMP_IF_NONE": "POP_JUMP_IF_NOT_NONE",
+    "POP_JUMP_IF_NOT_NONE": "POP_JUMP_IF_NONE",
+}
+
+SUPERINSTRUCTIONS: Final[dict[str, tuple[str, str]]] = (
+    {
+        "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+        "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+        "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+    }
+    if PY313
+    else {}
+)
+"""Opcode -> the two it stands for. High four bits of the argument: slot of the first."""
+
+# Operators
+
+_BINARY: Final = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
+BINARY_OPERATORS: Final[tuple[str, ...]] = _BINARY + tuple(f"{op}=" for op in _BINARY)
+"""Argument of BINARY_OP -> operator text; the second half are the in-place forms."""
+
+COMPARE_OPERATORS: Final = ("<", "<=", "==", "!=", ">", ">=")
+
+# 3.12 and 3.13 keep in the low bits of COMPARE_OP which outcomes count as true, for the specialised forms.
+_COMPARE_MASKS: Final = (2, 2 | 8, 8, 1 | 2 | 4, 4, 4 | 8)
+_COMPARE_SHIFT: Final = 5 if PY313 else 4 if PY312 else 0
+_COMPARE_TO_BOOL: Final = 16
+
+
+def compare_operator(arg: int) -> str:
+    """Operator text of a COMPARE_OP argument."""
+    return COMPARE_OPERATORS[arg >> _COMPARE_SHIFT]
+
+
+def compare_gives_bool(arg: int) -> bool:
+    """Does this COMPARE_OP turn its result into a bool (3.13: the jump that follows needs one)?"""
+    return PY313 and bool(arg & _COMPARE_TO_BOOL)
+
+
+def compare_argument(operator: str, *, to_bool: bool = False) -> int:
+    """Argument of COMPARE_OP for an operator text."""
+    number = COMPARE_OPERATORS.index(operator)
+    if not PY312:
+        return number
+    return number << _COMPARE_SHIFT | _COMPARE_MASKS[number] | (_COMPARE_TO_BOOL if PY313 and to_bool else 0)
+
+
+# Names and their flag bits
+
+_NAME_SHIFT: Final = {"LOAD_GLOBAL": 1} | ({"LOAD_ATTR": 1, "LOAD_SUPER_ATTR": 2} if PY312 else {})
+
+
+def name_shift(opname: str) -> int:
+    """Number of flag bits below the name index in the opcode's argument."""
+    return _NAME_SHIFT.get(opname, 0)
+
+
+def load_global_pushes_null(arg: int) -> bool:
+    """LOAD_GLOBAL: a NULL for a call goes with the value, below it (3.11, 3.12) or above it (3.13)."""
+    return bool(arg & 1)
+
+
+def is_method_load(opname: str, arg: int | None) -> bool:
+    """Does the instruction push two items for a call: method and self, or attribute and NULL?
+
+    The NULL lies where NULL_ABOVE_CALLABLE says.
+    """
+    if opname == "LOAD_METHOD":
+        return True
+    return PY312 and opname in ("LOAD_ATTR", "LOAD_SUPER_ATTR") and bool((arg or 0) & 1)
+
+
+def super_attr_has_arguments(arg: int) -> bool:
+    """LOAD_SUPER_ATTR: was `super(cls, obj)` written with arguments? (The stack is the same.)"""
+    return bool(arg & 2)
+
+
+# Functions and formatting
+
+MAKE_FUNCTION_OPERANDS: Final = (
+    (1, "defaults"),
+    (2, "keyword defaults"),
+    (4, "annotations"),
+    (8, "closure"),
+)
+"""Flags of MAKE_FUNCTION (3.11, 3.12: operands pushed in this order below the code object) and of
+SET_FUNCTION_ATTRIBUTE (3.13: value below the function, one at a time)."""
+
+MAKE_FUNCTION_HAS_FLAGS: Final = not PY313
+
+CONVERSIONS: Final = {0: None, 1: "str", 2: "repr", 3: "ascii"}
+"""Conversion of an f-string field: low two bits of FORMAT_VALUE, argument of CONVERT_VALUE (3.13)."""
+
+
+def format_value_has_spec(arg: int) -> bool:
+    """FORMAT_VALUE (3.11, 3.12): does a format spec lie on top of the value?"""
+    return bool(arg & 4)
+
+
+INTRINSICS_1: Final[tuple[str, ...]] = (
+    "INTRINSIC_1_INVALID",
+    "INTRINSIC_PRINT",
+    "INTRINSIC_IMPORT_STAR",
+    "INTRINSIC_STOPITERATION_ERROR",
+    "INTRINSIC_ASYNC_GEN_WRAP",
+    "INTRINSIC_UNARY_POSITIVE",
+    "INTRINSIC_LIST_TO_TUPLE",
+    "INTRINSIC_TYPEVAR",
+    "INTRINSIC_PARAMSPEC",
+    "INTRINSIC_TYPEVARTUPLE",
+    "INTRINSIC_SUBSCRIPT_GENERIC",
+    "INTRINSIC_TYPEALIAS",
+)
+
+INTRINSICS_2: Final[tuple[str, ...]] = (
+    "INTRINSIC_2_INVALID",
+    "INTRINSIC_PREP_RERAISE_STAR",
+    "INTRINSIC_TYPEVAR_WITH_BOUND",
+    "INTRINSIC_TYPEVAR_WITH_CONSTRAINTS",
+    "INTRINSIC_SET_FUNCTION_TYPE_PARAMS",
+    "INTRINSIC_SET_TYPEPARAM_DEFAULT",  # 3.13
+)
+
+# Instructions of generators and coroutines; their functions are never resumed.
+GENERATOR_OPCODES: Final = frozenset(
+    {
+        "RETURN_GENERATOR",
+        "YIELD_VALUE",
+        "SEND",
+        "END_SEND",
+        "CLEANUP_THROW",
+        "GET_AWAITABLE",
+        "GET_AITER",
+        "GET_ANEXT",
+        "BEFORE_ASYNC_WITH",
+        "END_ASYNC_FOR",
+        "ASYNC_GEN_WRAP",
+        "GET_YIELD_FROM_ITER",
+    }
+)
+
+# Instructions that cannot raise, so that no exception edge leaves them. LOAD_FAST may (unbound local),
+# everything that allocates may in principle: only those that matter for slots and handlers are here.
+NEVER_RAISES: Final = frozenset(
+    {
+        "NOP",
+        "RESUME",
+        "POP_TOP",
+        "PUSH_NULL",
+        "COPY",
+        "SWAP",
+        "STORE_FAST",
+        "STORE_FAST_STORE_FAST",
+        "LOAD_CONST",
+        "LOAD_FAST_AND_CLEAR",
+        "MAKE_CELL",
+        "COPY_FREE_VARS",
+        "KW_NAMES",
+        "PUSH_EXC_INFO",
+        "POP_EXCEPT",
+        "JUMP_FORWARD",
+        "END_FOR",
+    }
+)
+
+
+# Layout of the code string
+
+HAVE_ARGUMENT: Final = dis.HAVE_ARGUMENT
+_HAS_ARGUMENT: Final = frozenset(dis.hasarg) if PY312 else frozenset(range(dis.HAVE_ARGUMENT, 256))
+_CONST_NUMBERS: Final = frozenset(dis.hasconst)
+_NAME_NUMBERS: Final = frozenset(dis.hasname)
+_SLOT_NUMBERS: Final = frozenset(dis.haslocal) | frozenset(dis.hasfree)
+_JUMP_NUMBERS: Final = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
+
+
+def takes_argument(number: int) -> bool:
+    """Does opcode `number` use its argument byte?"""
+    return number in _HAS_ARGUMENT
+
+
+def names_constant(opname: str) -> bool:
+    """LOAD_CONST, RETURN_CONST, KW_NAMES: the argument indexes co_consts."""
+    return opcode.opmap[opname] in _CONST_NUMBERS
+
+
+def names_name(opname: str) -> bool:
+    """The argument, after its flag bits, indexes co_names."""
+    return opcode.opmap[opname] in _NAME_NUMBERS
+
+
+def names_slot(opname: str) -> bool:
+    """The argument is an index into the fast locals (two, for a superinstruction)."""
+    return opcode.opmap[opname] in _SLOT_NUMBERS
+
+
+def is_jump(opname: str) -> bool:
+    """The argument is a jump distance."""
+    return opcode.opmap[opname] in _JUMP_NUMBERS
+
+
+def jumps_backward(opname: str) -> bool:
+    """Is the jump distance counted backwards?"""
+    return "BACKWARD" in opname
