@@ -487,8 +487,32 @@ template <class F, class U> PTC_INLINE U float_to_half(F x) {
   return h | sign;
 }
 
-// f32 lanes to the integers 0/-1-safe path of convertvector between arithmetic lanes of one native width.
+// Between arithmetic lanes that each fit one register. The compiler splits some of these conversions into
+// halves or single lanes where AVX-512 has one instruction.
 template <class U, class T, int W> PTC_INLINE vec<U, W> convert_lanes(vec<T, W> x) {
+#if defined(PTC_AVX512)
+#define PTC_CONVERT_BY(FROM, TO, LANES, INSN)                                                  \
+  if constexpr (same<T, FROM>::value && same<U, TO>::value && W == LANES) {                    \
+    vec<U, W> r;                                                                               \
+    __asm__(INSN " %1, %0" : "=v"(r.v) : "v"(x.v));                                            \
+    return r;                                                                                  \
+  } else
+  PTC_CONVERT_BY(float, double, 8, "vcvtps2pd")
+  PTC_CONVERT_BY(double, float, 8, "vcvtpd2ps")
+  PTC_CONVERT_BY(float, int64_t, 8, "vcvttps2qq")
+  PTC_CONVERT_BY(int64_t, float, 8, "vcvtqq2ps")
+  PTC_CONVERT_BY(int32_t, double, 8, "vcvtdq2pd")
+  PTC_CONVERT_BY(double, int32_t, 8, "vcvttpd2dq")
+  PTC_CONVERT_BY(int32_t, int64_t, 8, "vpmovsxdq")
+  PTC_CONVERT_BY(int64_t, int32_t, 8, "vpmovqd")
+  PTC_CONVERT_BY(uint8_t, int32_t, 16, "vpmovzxbd")
+  PTC_CONVERT_BY(int8_t, int32_t, 16, "vpmovsxbd")
+  PTC_CONVERT_BY(uint16_t, uint32_t, 16, "vpmovzxwd")
+  PTC_CONVERT_BY(int16_t, int32_t, 16, "vpmovsxwd")
+  PTC_CONVERT_BY(uint32_t, uint16_t, 16, "vpmovdw")
+  PTC_CONVERT_BY(int32_t, int16_t, 16, "vpmovdw")
+#undef PTC_CONVERT_BY
+#endif
   return vec<U, W>::wrap(__builtin_convertvector(x.v, typename vec<U, W>::native));
 }
 
