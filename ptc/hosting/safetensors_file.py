@@ -1,0 +1,79 @@
+"""Reading `.safetensors` files with NumPy alone: arrays are views of the mapped file.
+
+The format is an 8-byte little-endian length, a JSON header of that length (name -> dtype, shape,
+offsets into what follows), then the data. Everything in the header is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ptc.hosting.dtypes import Array, ElementType, element_type
+from ptc.support.diagnostics import CompileError
+
+_TYPES = {
+    "F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "I64": "i64", "I32": "i32",
+    "I16": "i16", "I8": "i8", "U8": "u8", "BOOL": "bool", "C64": "c64", "C128": "c128",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """One tensor of a file: its element type and a read-only array."""
+
+    dtype: ElementType
+    array: Array
+
+
+def read_safetensors(path: Path) -> dict[str, StoredTensor]:
+    """Every tensor of the file, in the order of its header."""
+    try:
+        with path.open("rb") as stream:
+            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, str(error)) from None
+    if len(data) < 8:
+        raise _unreadable(path, f"it has {len(data)} bytes, less than the length of its header")
+    start = 8 + int.from_bytes(data[:8], "little")
+    if start > len(data):
+        raise _unreadable(path, "its header is longer than the file")
+    try:
+        header = json.loads(data[8:start])
+        return {
+            name: _tensor(path, name, entry, data, start)
+            for name, entry in header.items()
+            if name != "__metadata__"
+        }
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise _unreadable(path, f"its header is malformed: {error}") from None
+
+
+def _tensor(
+    path: Path, name: str, entry: Mapping[str, Any], data: mmap.mmap, start: int
+) -> StoredTensor:
+    dtype = element_type(_TYPES.get(entry["dtype"], ""))
+    if dtype is None:
+        raise _unreadable(
+            path, f"`{name}` has element type {entry['dtype']}, which ptc does not know"
+        )
+    shape = tuple(int(size) for size in entry["shape"])
+    begin, end = (int(offset) for offset in entry["data_offsets"])
+    if (
+        not 0 <= begin <= end <= len(data) - start
+        or end - begin != math.prod(shape) * dtype.itemsize
+    ):
+        raise _unreadable(path, f"the data of `{name}` are truncated or do not fit its shape")
+    flat = np.frombuffer(data, np.uint8, end - begin, start + begin)
+    return StoredTensor(dtype, flat.view(dtype.numpy).reshape(shape))
+
+
+def _unreadable(path: Path, reason: str) -> CompileError:
+    return CompileError("PTC-L021", f"cannot read {path}: {reason}")
