@@ -7,6 +7,7 @@ input's values do not change when another is added.
 from __future__ import annotations
 
 import re
+import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -184,7 +185,7 @@ def _numpy_readers(make: MakeTensor) -> dict[str, ReadFile]:
                 return checked(path, content)
             with content:
                 return {key: checked(path, content[key]) for key in content.files}
-        except (ValueError, OSError, EOFError, zlib.error) as error:
+        except (ValueError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise CompileError("PTC-L021", f"cannot read {path}: {error}") from None
 
     def safetensors_file(path: Path) -> Any:
