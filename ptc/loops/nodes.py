@@ -320,7 +320,8 @@ class Size:
 class Program:
     """The whole computation. `inputs` and `outputs` name buffers in the caller's order (an output
     may also be a scalar Index, for programs that return sizes). `prepare` runs once over weights
-    alone and fills PREPARED buffers. `arena` is the size in bytes once planned."""
+    alone and fills PREPARED buffers. `arena` is the size in bytes once planned. `scalars` maps a
+    size symbol to the 0-d i64 input buffer that gives it; all others are dimensions of inputs."""
 
     name: str
     sizes: tuple[Size, ...]
@@ -330,3 +331,4 @@ class Program:
     kernels: tuple[AnyKernel, ...]
     prepare: tuple[AnyKernel, ...] = ()
     arena: Index | None = None
+    scalars: Mapping[str, str] = field(default_factory=dict[str, str])

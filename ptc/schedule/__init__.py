@@ -1,0 +1,1 @@
+"""From the aten graph to scheduled kernels: lowering, fusion, layout, memory plan."""

@@ -1,0 +1,335 @@
+"""Lowering: `AtenProgram` -> loop `Program`, one kernel (or a few) an operator, nothing fused yet.
+
+Walks the aten graph, gives each node's arguments to the operator's rule of `ptc.ops`, and describes
+inputs, weights and outputs as buffers. Must not know any operator: what it handles itself are graph
+mechanics (getitem, size arithmetic, outputs).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from ptc.graph.program import AtenProgram, InputKind, OutputKind, ProgramInput
+from ptc.loops import build as b
+from ptc.loops.index import Index
+from ptc.loops.nodes import (
+    Buffer,
+    BufferKind,
+    DType,
+    Expr,
+    Origin,
+    Program,
+    Size,
+)
+from ptc.ops import registry
+from ptc.ops.dtypes import from_torch
+from ptc.ops.protocol import TensorValue
+from ptc.schedule.context import Context, dense_strides
+from ptc.support.diagnostics import CompileError, InternalError
+
+_WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT)
+
+
+def lower(program: AtenProgram) -> Program:
+    """The loop program of an aten program.
+
+    Buffers of inputs and weights are named after their ProgramInput and listed in `inputs` in the
+    order of the placeholders. Raises CompileError PTC-S001 for an operator without a rule.
+    """
+    return _Lowering(program).run()
+
+
+class _Lowering:
+    def __init__(self, program: AtenProgram) -> None:
+        self.program = program
+        ranges = {s: (d.lower, d.upper) for s, d in program.dims.items()}
+        self.context = Context(ranges)
+        self.values: dict[Node, Any] = {}
+        self.inputs: list[str] = []
+        self.scalars: dict[str, str] = {}
+
+    def run(self) -> Program:
+        nodes = list(self.program.graph.graph.nodes)
+        # Names that callers know come first, so that no temporary takes one.
+        for node, described in zip(
+            [n for n in nodes if n.op == "placeholder"], self.program.inputs, strict=True
+        ):
+            self._placeholder(node, described)
+        outputs: tuple[str | Index, ...] = ()
+        for node in nodes:
+            if node.op == "call_function":
+                self.values[node] = self._call(node)
+            elif node.op == "get_attr":
+                self.values[node] = self._literal(node)
+            elif node.op == "output":
+                outputs = self._outputs(node)
+        sizes = tuple([Size(s, d.name, d.lower, d.upper) for s, d in self.program.dims.items()])
+        return Program(
+            name=self.program.name,
+            sizes=sizes,
+            buffers=self.context.buffers,
+            inputs=tuple(self.inputs),
+            outputs=outputs,
+            kernels=tuple(self.context.kernels),
+            scalars=self.scalars,
+        )
+
+    # -- leaves
+
+    def _placeholder(self, node: Node, described: ProgramInput) -> None:
+        value = node.meta["val"]
+        name = described.name
+        if name in self.context.buffers:
+            raise InternalError("lower", f"two inputs are called {name}")
+        self.inputs.append(name)
+        if isinstance(value, torch.Tensor):
+            kind = BufferKind.WEIGHT if described.kind in _WEIGHTS else BufferKind.INPUT
+            symbols = self.context.symbols
+            shape, strides = symbols.shape(value.shape), symbols.shape(value.stride())
+            self.values[node] = self.context.add_buffer(
+                Buffer(name, from_torch(value.dtype), shape, strides, kind)
+            )
+            return
+        dtype = _scalar_dtype(value)
+        whole = self.context.add_buffer(Buffer(name, dtype, (), (), BufferKind.INPUT))
+        if isinstance(value, torch.SymInt):
+            index = self.context.symbols.index(value)
+            if index.variable is not None:
+                self.scalars[index.variable] = name
+            self.values[node] = index
+        elif isinstance(value, torch.SymFloat | torch.SymBool):
+            self.values[node] = self.context.load(whole, ())
+        else:
+            self.values[node] = value
+
+    def _literal(self, node: Node) -> TensorValue:
+        tensor = getattr(self.program.graph, str(node.target)).detach().cpu().contiguous()
+        self.context.operator = node.name
+        return self.context.literal(tensor_bytes(tensor), tensor.shape, from_torch(tensor.dtype))
+
+    # -- operators
+
+    def _call(self, node: Node) -> Any:
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt):
+            return self.context.symbols.index(value)
+        if isinstance(value, int | float | bool):
+            return value
+        if isinstance(value, torch.SymFloat | torch.SymBool):
+            return self._symbolic_scalar(node, value)
+        if node.target is operator.getitem:
+            container, position = node.args
+            return self._argument(container)[position]
+        rule = registry.lowering(node.target)
+        if rule is None:
+            raise CompileError(
+                "PTC-S001",
+                f"the operator `{node.target}` has no lowering rule",
+                location=node.meta.get("location"),
+                hint="compute it outside the compiled model, or add a rule: see docs/operators.md",
+            )
+        self.context.operator = node.name
+        location = node.meta.get("location")
+        self.context.origin = Origin(_operator_name(node.target), str(location or ""))
+        args = [self._argument(a) for a in node.args]
+        kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
+        try:
+            result = rule(self.context, *args, **kwargs)
+        except CompileError as error:
+            raise _located(error, location) from None
+        self._check(node, result, value)
+        return result
+
+    def _symbolic_scalar(self, node: Node, value: Any) -> Expr:
+        """Arithmetic of float inputs stays on their loads; of sizes, the expression says all."""
+        args = [self._argument(a) for a in node.args]
+        if any(_is_expr(a) for a in args):
+            return _scalar_arithmetic(node, args)
+        return self.context.symbols.scalar(value)
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, Node):
+            return self.values[value]
+        if isinstance(value, list | tuple):
+            return [self._argument(v) for v in value]
+        if isinstance(value, torch.SymInt):
+            return self.context.symbols.index(value)
+        return value
+
+    def _check(self, node: Node, result: Any, expected: Any) -> None:
+        """A rule's result has the type and shape that torch computed."""
+        if isinstance(expected, list | tuple):
+            for got, want in zip(result, expected, strict=False):
+                if got is not None and want is not None:
+                    self._check(node, got, want)
+            return
+        if not isinstance(expected, torch.Tensor) or not isinstance(result, TensorValue):
+            return
+        shape = self.context.symbols.shape(expected.shape)
+        same = len(shape) == len(result.shape) and all(
+            x == y or x.constant is None or y.constant is None
+            for x, y in zip(shape, result.shape, strict=True)
+        )
+        if not same or from_torch(expected.dtype) is not result.dtype:
+            raise InternalError(
+                "lower",
+                f"the rule of {node.target} gave {_shown(result.dtype, result.shape)}, torch says "
+                f"{_shown(from_torch(expected.dtype), shape)} (node {node.name})",
+            )
+
+    # -- outputs
+
+    def _outputs(self, node: Node) -> tuple[str | Index, ...]:
+        elements: Sequence[Any] = node.args[0]  # type: ignore[assignment]
+        expected = node.meta.get("val", (None,) * len(elements))
+        names: list[str | Index] = []
+        for number, (element, described) in enumerate(
+            zip(elements, self.program.outputs, strict=True)
+        ):
+            value = self._argument(element)
+            self.context.operator = f"out_{number}"
+            self.context.origin = Origin("output", described.name)
+            if isinstance(value, TensorValue):
+                strides = self._output_strides(value, expected[number], described.kind, described)
+                names.append(self._output(value, strides))
+            elif isinstance(value, Index):
+                names.append(value)
+            elif isinstance(value, int) and not isinstance(value, bool):
+                names.append(Index.const(value))
+            else:
+                names.append(self._scalar_output(value))
+        return tuple(names)
+
+    def _output_strides(
+        self, value: TensorValue, fake: Any, kind: OutputKind, described: Any
+    ) -> tuple[Index, ...]:
+        """Eager's strides where they are dense, so that a caller sees the same memory format; a
+        write-back has those of the input it is copied into."""
+        if kind is OutputKind.WRITE_BACK:
+            return self.context.buffers[self.inputs[described.target]].strides
+        if isinstance(fake, torch.Tensor) and fake.dim() == len(value.shape):
+            strides = self.context.symbols.shape(fake.stride())
+            if _is_dense(value.shape, strides):
+                return strides
+        return dense_strides(value.shape)
+
+    def _output(self, value: TensorValue, strides: tuple[Index, ...]) -> str:
+        """The OUTPUT buffer for a value: its own buffer if that is a temporary nobody else gives
+        out, else a copy."""
+        buffer = self.context.buffers[value.buffer]
+        if value.remap is None and buffer.kind is BufferKind.TEMP:
+            self.context.buffers[buffer.name] = replace(
+                buffer, kind=BufferKind.OUTPUT, strides=strides
+            )
+            return buffer.name
+        name = self.context.unique(self.context.operator)
+        target = self.context.add_buffer(
+            Buffer(name, value.dtype, value.shape, strides, BufferKind.OUTPUT)
+        )
+        self.context.copy(value, target)
+        return name
+
+    def _scalar_output(self, value: Any) -> str:
+        """A float, bool or scalar expression as a 0-d output."""
+        expr = value if _is_expr(value) else b.literal(value, _scalar_dtype(value))
+        name = self.context.unique(self.context.operator)
+        target = self.context.add_buffer(Buffer(name, expr.dtype, (), (), BufferKind.OUTPUT))
+        with self.context.kernel() as kernel:
+            kernel.store(target, (), expr)
+        return name
+
+
+def _is_expr(value: Any) -> bool:
+    return hasattr(value, "dtype") and not isinstance(value, TensorValue | torch.Tensor | Buffer)
+
+
+_SCALAR_OPS = {
+    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div",
+    operator.pow: "pow", operator.eq: "eq", operator.ne: "ne", operator.lt: "lt",
+    operator.le: "le", operator.gt: "gt", operator.ge: "ge", torch.sym_max: "max",
+    torch.sym_min: "min", operator.and_: "and", operator.or_: "or",
+}  # fmt: skip
+
+
+def _scalar_arithmetic(node: Node, args: list[Any]) -> Expr:
+    values = [_as_scalar(a) for a in args]
+    op = _SCALAR_OPS.get(node.target)  # type: ignore[arg-type]
+    if op is not None:
+        return b.apply(op, *values)
+    if node.target is torch.sym_float:
+        return values[0]
+    if node.target is operator.neg:
+        return b.neg(values[0])
+    if node.target is torch.sym_not:
+        return b.not_(values[0])
+    raise CompileError(
+        "PTC-S002",
+        f"scalar arithmetic `{node.target}` on float arguments cannot be compiled",
+        location=node.meta.get("location"),
+        hint="pass the number as a 0-d tensor",
+    )
+
+
+def _as_scalar(value: Any) -> Expr:
+    if isinstance(value, Index):
+        return b.cast(b.index_value(value), DType.F64)
+    if isinstance(value, bool):
+        return b.literal(value, DType.BOOL)
+    if isinstance(value, int | float):
+        return b.literal(float(value), DType.F64)
+    return value
+
+
+def _scalar_dtype(value: Any) -> DType:
+    if isinstance(value, bool | torch.SymBool):
+        return DType.BOOL
+    return DType.I64 if isinstance(value, int | torch.SymInt) else DType.F64
+
+
+def _is_dense(shape: Sequence[Index], strides: Sequence[Index]) -> bool:
+    """Whether the strides are a permutation of row-major ones, dimensions of size 1 aside."""
+    dims = [(s, d) for s, d in zip(strides, shape, strict=True) if d != 1]
+    if all(s.constant is not None for s, _ in dims):
+        dims.sort(key=lambda pair: int(pair[0]))
+        expected = Index.const(1)
+        for stride, size in dims:
+            if stride != expected:
+                return False
+            expected = expected * size
+        return True
+    remaining, expected = list(dims), Index.const(1)
+    while remaining:
+        match = next((pair for pair in remaining if pair[0] == expected), None)
+        if match is None:
+            return False
+        remaining.remove(match)
+        expected = expected * match[1]
+    return True
+
+
+def _operator_name(target: Any) -> str:
+    name = getattr(target, "_qualified_op_name", None)
+    text = str(name).replace("::", ".") if name else getattr(target, "__name__", str(target))
+    return text
+
+
+def _located(error: CompileError, location: Any) -> CompileError:
+    if error.diagnostic.location is not None or location is None:
+        return error
+    d = error.diagnostic
+    return CompileError(d.code, d.message, location=location, hint=d.hint, notes=d.notes)
+
+
+def _shown(dtype: DType, shape: Sequence[Index]) -> str:
+    return f"{dtype.value}[{', '.join(map(str, shape))}]"
+
+
+def tensor_bytes(tensor: torch.Tensor) -> bytes:
+    """The elements of a contiguous CPU tensor in memory order, as little-endian bytes."""
+    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
