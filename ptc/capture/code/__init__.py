@@ -13,19 +13,14 @@ functions). It must not know torch, symbolic values, guards or sources, and impo
     build_function(text..)  -> function        readable generated Python, known to linecache
 """
 
-from ptc.capture.code.analysis import Analysis, ItemKind, analyse
+from ptc.capture.code.analysis import Analysis, analyse
 from ptc.capture.code.decode import DecodedCode, Handler, Instruction, Position, Slot, SlotKind, decode
 from ptc.capture.code.emitter import Emitter
 from ptc.capture.code.flow import Block, ControlFlow, control_flow
-from ptc.capture.code.resume import (
-    Argument,
-    ArgumentKind,
-    Layout,
-    ResumeCode,
-    ResumeRefused,
-    make_resume,
-)
+from ptc.capture.code.layout import Argument, ArgumentKind, Layout, ResumeRefused
+from ptc.capture.code.resume import ResumeCode, make_resume
 from ptc.capture.code.source import build_function
+from ptc.capture.code.stack_state import FrameState, ItemKind
 from ptc.capture.code.step import StepCode, make_step
 
 __all__ = [
@@ -36,6 +31,7 @@ __all__ = [
     "ControlFlow",
     "DecodedCode",
     "Emitter",
+    "FrameState",
     "Handler",
     "Instruction",
     "ItemKind",

@@ -26,7 +26,7 @@ _STORES = """POP_TOP PRINT_EXPR RETURN_VALUE IMPORT_STAR POP_EXCEPT STORE_NAME S
 
 _NOTHING = """NOP RESUME CACHE KW_NAMES PRECALL MAKE_CELL COPY_FREE_VARS DELETE_FAST DELETE_NAME
     DELETE_GLOBAL DELETE_DEREF SETUP_ANNOTATIONS RETURN_CONST EXTENDED_ARG JUMP_FORWARD
-    JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT SWAP""".split()
+    JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP SWAP""".split()
 
 _FIXED: Final[dict[str, Effect]] = {
     **dict.fromkeys(_LOADS, (0, 1)),
@@ -34,6 +34,7 @@ _FIXED: Final[dict[str, Effect]] = {
     **dict.fromkeys(_NOTHING, (0, 0)),
     **{name: (1, 1) for name in opcode.opmap if name.startswith("UNARY_")},
     **{name: (1, 0) for name in opcode.opmap if name.startswith("POP_JUMP_")},
+    **dict.fromkeys(versions.INVERTED, (1, 0)),
     **dict.fromkeys(("TO_BOOL", "GET_ITER", "LIST_TO_TUPLE", "CALL_INTRINSIC_1"), (1, 1)),
     **dict.fromkeys(("LOAD_FROM_DICT_OR_DEREF", "LOAD_FROM_DICT_OR_GLOBALS"), (1, 1)),
     **dict.fromkeys(("CONVERT_VALUE", "FORMAT_SIMPLE", "CHECK_EXC_MATCH"), (1, 1)),

@@ -1,11 +1,11 @@
 """Emitter: builds a code object one stack operation at a time, the same way on every Python version.
 
-Owns the calling convention (NULLs, PRECALL, KW_NAMES, CALL_KW), jump directions, TO_BOOL, cells and
+Owns the calling convention (NULLs, PRECALL, KW_NAMES, CALL_KW), TO_BOOL, cells, stack depths and
 locations of generated code. It must not know what the code is for.
 
     e = Emitter.like(fn.__code__)                # same signature, same free variables
     e.at(instruction)                            # following code carries that source position
-    e.load_const(graph); e.callee()              # a callable on the stack becomes ready for a call
+    e.load_const(graph); e.callee()              # the callable on the stack is ready for a call
     e.load_local("x"); e.call(1)                 # -> result on the stack
     e.store_local("y")
     e.load_local("y"); e.return_value()
@@ -17,112 +17,491 @@ never marshalled); `load_global` reads the user's module and builtins.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import contextlib
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FunctionType
-from collections.abc import Sequence
 
-from ptc.capture.code.decode import DecodedCode, Instruction, Position
+from ptc.capture.code import versions
+from ptc.capture.code.assemble import (
+    Constant,
+    Frame,
+    Item,
+    Label,
+    Name,
+    Operand,
+    Operation,
+    Protection,
+    Variable,
+    assemble,
+)
+from ptc.capture.code.copying import copy_instruction
+from ptc.capture.code.decode import DecodedCode, Instruction, Position, SlotKind, decode
+from ptc.capture.code.effects import stack_effect
 
+_FUTURE_FLAGS = 0x1FE0000  # CO_FUTURE_DIVISION up to CO_FUTURE_ANNOTATIONS
+_SIGNATURE_FLAGS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
-class Label:
-    """A place in the code, fixed by `Emitter.mark`."""
+# Operations that push one item and touch nothing below it: a NULL may be put in front of them.
+_PLAIN_PUSHES = frozenset({"LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLOSURE"})
 
 
 class Emitter:
-    """See the module docstring. Every method appends code; stack effects are noted as before -> after."""
+    """See the module docstring. Every method appends code; comments give the stack before -> after."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._variables = {v.name: v for v in (*frame.arguments, *frame.free)}
+        self._items: list[Item] = []
+        self._depth: int | None = 0
+        self._largest = 0
+        self._position: Position | None = Position(frame.first_line)
+        self._protection: Protection | None = None
 
     @classmethod
     def like(cls, code: CodeType, *, name: str | None = None) -> Emitter:
         """An emitter with the signature, free variables, file and first line of `code`.
 
-        Arguments are plain locals; an argument that `code` keeps in a cell is a local here until
-        `make_cell` is called.
+        Arguments are plain locals; call `make_cell` for one that is to live in a cell.
         """
-        raise NotImplementedError
+        slots = decode(code).slots
+        frame = Frame(
+            name=name or code.co_name,
+            qualname=name or code.co_qualname,
+            filename=code.co_filename,
+            first_line=code.co_firstlineno,
+            arguments=tuple(Variable(slot.name) for slot in slots if slot.is_argument),
+            free=tuple(Variable(free, SlotKind.FREE) for free in code.co_freevars),
+            positional=code.co_argcount,
+            positional_only=code.co_posonlyargcount,
+            keyword_only=code.co_kwonlyargcount,
+            flags=code.co_flags & (_FUTURE_FLAGS | _SIGNATURE_FLAGS),
+        )
+        return cls(frame)
 
     @classmethod
     def plain(
-        cls, arguments: Sequence[str], *, name: str, filename: str, line: int = 1, free: Sequence[str] = ()
+        cls,
+        arguments: Sequence[str],
+        *,
+        name: str,
+        filename: str,
+        line: int = 1,
+        free: Sequence[str] = (),
+        qualname: str | None = None,
+        future_of: CodeType | None = None,
     ) -> Emitter:
-        """An emitter for a function of positional arguments."""
-        raise NotImplementedError
+        """An emitter for a function of positional arguments, under the `from __future__` imports of
+        `future_of`."""
+        frame = Frame(
+            name=name,
+            qualname=qualname or name,
+            filename=filename,
+            first_line=line,
+            arguments=tuple(Variable(argument) for argument in arguments),
+            free=tuple(Variable(variable, SlotKind.FREE) for variable in free),
+            positional=len(arguments),
+            flags=future_of.co_flags & _FUTURE_FLAGS if future_of else 0,
+        )
+        return cls(frame)
 
-    def at(self, where: Instruction | Position | int | None) -> None: ...
-    def fresh_local(self, stem: str = "tmp") -> str: ...
+    # Bookkeeping
+
+    @property
+    def depth(self) -> int:
+        """Stack depth here. Code after a jump or return is unreachable until a known label."""
+        if self._depth is None:
+            raise ValueError("no code can be emitted here: control never arrives")
+        return self._depth
+
+    def at(self, where: Instruction | Position | int | None) -> None:
+        """Give the code that follows the source position of an instruction, a position or a line."""
+        if isinstance(where, Instruction):
+            self._position = where.position
+        else:
+            self._position = Position(where) if isinstance(where, int) else where
+
+    def fresh_local(self, stem: str = "tmp") -> str:
+        """A new local variable whose name nothing else uses."""
+        number = 0
+        while (name := f"{stem}_{number}") in self._variables:
+            number += 1
+        self.variable(name)
+        return name
+
+    def variable(self, name: str, kind: SlotKind = SlotKind.LOCAL) -> Variable:
+        """The variable of that name, made on first use."""
+        return self._variables.setdefault(name, Variable(name, kind))
+
+    def append(self, operations: Iterable[Operation]) -> None:
+        """Append ready-made operations and account for their stack effects."""
+        for operation in operations:
+            self._account(operation)
+            self._items.append(operation)
+
+    def _op(self, opname: str, operand: Operand = None) -> None:
+        self.append([Operation(opname, operand, self._position, self._protection)])
+
+    def _account(self, operation: Operation) -> None:
+        name, operand = operation.opname, operation.operand
+        arg = operand.flags if isinstance(operand, Name) else operand if isinstance(operand, int) else 0
+        if isinstance(operand, Label):
+            taken, left = stack_effect(name, arg, jump=True)
+            self._arrive(operand, self.depth - taken + left)
+        taken, left = stack_effect(name, arg)
+        self._set_depth(self.depth - taken + left)
+        if name == "JUMP" or name in versions.LEAVES_FUNCTION or name in versions.UNCONDITIONAL_JUMPS:
+            self._depth = None
+
+    def _set_depth(self, depth: int) -> None:
+        if depth < 0:
+            raise ValueError("the stack is empty")
+        self._depth = depth
+        self._largest = max(self._largest, depth)
+
+    def _arrive(self, label: Label, depth: int) -> None:
+        if label.depth is None:
+            label.depth = depth
+        elif label.depth != depth:
+            raise ValueError(f"a label is reached with stack depths {label.depth} and {depth}")
+        self._largest = max(self._largest, depth)
 
     # Variables and constants
-    def load_local(self, name: str) -> None: ...
-    def store_local(self, name: str) -> None: ...
-    def delete_local(self, name: str) -> None: ...
-    def load_const(self, value: object) -> None: ...
-    def load_global(self, name: str) -> None: ...
-    def store_global(self, name: str) -> None: ...
-    def delete_global(self, name: str) -> None: ...
-    def make_cell(self, name: str) -> None: ...  # local becomes a cell holding its value
-    def load_cell(self, name: str) -> None: ...  # -> the cell object (own cell or free variable)
-    def load_deref(self, name: str) -> None: ...  # -> contents
-    def store_deref(self, name: str) -> None: ...
+
+    def load_local(self, name: str) -> None:  # -> value
+        opname = "LOAD_FAST_CHECK" if versions.PY312 else "LOAD_FAST"
+        variable = self.variable(name)
+        self._op("LOAD_FAST" if variable in self._frame.arguments else opname, variable)
+
+    def move_local(self, name: str) -> None:  # -> value
+        """Load a local and unbind it, so that the frame no longer keeps the value alive."""
+        self.load_local(name)
+        self.delete_local(name)
+
+    def store_local(self, name: str) -> None:  # value ->
+        """Also takes a NULL off the stack, which POP_TOP cannot."""
+        self._op("STORE_FAST", self.variable(name))
+
+    def delete_local(self, name: str) -> None:
+        self._op("DELETE_FAST", self.variable(name))
+
+    def load_const(self, value: object) -> None:  # -> value
+        self._op("LOAD_CONST", Constant(value))
+
+    def load_global(self, name: str) -> None:  # -> value
+        self._op("LOAD_GLOBAL", Name(name))
+
+    def store_global(self, name: str) -> None:  # value ->
+        self._op("STORE_GLOBAL", Name(name))
+
+    def delete_global(self, name: str) -> None:
+        self._op("DELETE_GLOBAL", Name(name))
+
+    def make_cell(self, name: str) -> None:
+        """Put the local's value (or nothing, if unbound) into a new cell; from here on the variable
+        is read by `load_deref`."""
+        variable = self.variable(name)
+        if variable.kind is SlotKind.FREE:
+            raise ValueError(f"{name} is a free variable")
+        variable.kind = SlotKind.CELL
+        self._op("MAKE_CELL", variable)
+
+    def adopt_cell(self, name: str) -> None:
+        """The local's value is a cell object: make it the variable's own cell.
+
+        MAKE_CELL comes first although its cell is thrown away: CPython takes the slot for a cell in
+        `locals()` and `super()` only if it finds that MAKE_CELL has run.
+        """
+        self.make_cell(name)
+        self.load_deref(name)
+        self._op("STORE_FAST", self.variable(name))
+
+    def load_cell(self, name: str) -> None:  # -> cell object
+        self._op(versions.LOAD_CELL_OPCODE, self._celled(name))
+
+    def load_deref(self, name: str) -> None:  # -> contents
+        self._op("LOAD_DEREF", self._celled(name))
+
+    def store_deref(self, name: str) -> None:  # value ->
+        self._op("STORE_DEREF", self._celled(name))
+
+    def delete_deref(self, name: str) -> None:
+        self._op("DELETE_DEREF", self._celled(name))
+
+    def _celled(self, name: str) -> Variable:
+        variable = self._variables.get(name)
+        if variable is None or variable.kind is SlotKind.LOCAL:
+            raise ValueError(f"{name} is neither in a cell nor a free variable")
+        return variable
 
     # Objects
-    def load_attr(self, name: str) -> None: ...
-    def store_attr(self, name: str) -> None: ...  # value object -> (as STORE_ATTR)
-    def delete_attr(self, name: str) -> None: ...
-    def load_subscr(self) -> None: ...  # container key -> value
-    def store_subscr(self) -> None: ...  # value container key ->
-    def delete_subscr(self) -> None: ...
-    def build_tuple(self, count: int) -> None: ...
-    def build_list(self, count: int) -> None: ...
-    def build_set(self, count: int) -> None: ...
-    def build_map(self, count: int) -> None: ...  # k1 v1 k2 v2 .. -> dict
-    def build_slice(self, count: int) -> None: ...
-    def list_extend(self) -> None: ...  # list iterable -> list
-    def dict_update(self) -> None: ...  # dict mapping -> dict
-    def unpack_sequence(self, count: int) -> None: ...
-    def binary_op(self, operator: str) -> None: ...  # "+", "+=", ...
-    def compare(self, operator: str) -> None: ...  # "<", "is", "is not", "in", "not in", ...
-    def get_iter(self) -> None: ...
+
+    def load_attr(self, name: str) -> None:  # object -> value
+        self._op("LOAD_ATTR", Name(name))
+
+    def store_attr(self, name: str) -> None:  # value object ->
+        self._op("STORE_ATTR", Name(name))
+
+    def delete_attr(self, name: str) -> None:  # object ->
+        self._op("DELETE_ATTR", Name(name))
+
+    def load_subscr(self) -> None:  # container key -> value
+        self._op("BINARY_SUBSCR")
+
+    def store_subscr(self) -> None:  # value container key ->
+        self._op("STORE_SUBSCR")
+
+    def delete_subscr(self) -> None:  # container key ->
+        self._op("DELETE_SUBSCR")
+
+    def build_tuple(self, count: int) -> None:  # items -> tuple
+        self._op("BUILD_TUPLE", count)
+
+    def build_list(self, count: int) -> None:  # items -> list
+        self._op("BUILD_LIST", count)
+
+    def build_set(self, count: int) -> None:  # items -> set
+        self._op("BUILD_SET", count)
+
+    def build_map(self, count: int) -> None:  # key value .. -> dict
+        self._op("BUILD_MAP", count)
+
+    def build_slice(self, count: int) -> None:  # start stop [step] -> slice
+        self._op("BUILD_SLICE", count)
+
+    def list_extend(self) -> None:  # list iterable -> list
+        self._op("LIST_EXTEND", 1)
+
+    def dict_update(self) -> None:  # dict mapping -> dict
+        self._op("DICT_UPDATE", 1)
+
+    def unpack_sequence(self, count: int) -> None:  # iterable -> items, the first on top
+        self._op("UNPACK_SEQUENCE", count)
+
+    def binary_op(self, operator: str) -> None:  # left right -> value
+        self._op("BINARY_OP", versions.BINARY_OPERATORS.index(operator))
+
+    def compare(self, operator: str) -> None:  # left right -> value
+        """`operator`: < <= == != > >= is "is not" in "not in"."""
+        inverted = int("not" in operator)
+        if operator in ("is", "is not"):
+            self._op("IS_OP", inverted)
+        elif operator in ("in", "not in"):
+            self._op("CONTAINS_OP", inverted)
+        else:
+            self._op("COMPARE_OP", versions.compare_argument(operator))
+
+    def logical_not(self) -> None:  # value -> bool
+        if versions.JUMPS_NEED_BOOL:
+            self._op("TO_BOOL")
+        self._op("UNARY_NOT")
+
+    def get_iter(self) -> None:  # iterable -> iterator
+        self._op("GET_ITER")
 
     # Stack
-    def push_null(self) -> None: ...
-    def pop(self) -> None: ...
-    def copy(self, depth: int) -> None: ...  # 1 is the top
-    def swap(self, depth: int) -> None: ...
+
+    def push_null(self) -> None:  # -> NULL
+        self._op("PUSH_NULL")
+
+    def pop(self) -> None:  # value ->
+        self._op("POP_TOP")
+
+    def copy(self, depth: int) -> None:
+        """Push the item at `depth` again; 1 is the top."""
+        self._op("COPY", depth)
+
+    def swap(self, depth: int) -> None:
+        """Exchange the top with the item at `depth`, which is at least 2."""
+        self._op("SWAP", depth)
 
     # Calls
-    def callee(self) -> None: ...  # callable -> callable and NULL in this version's order
-    def call(self, positional: int, keywords: Sequence[str] = ()) -> None: ...
-    def call_spread(self, keywords: bool) -> None: ...  # (after callee) args-tuple [kwargs-dict] -> result
-    def make_function(self, code: CodeType, closure: bool = False) -> None: ...  # [cells tuple] -> function
+
+    def callee(self) -> None:  # callable -> callable and NULL, in this version's order
+        last = self._items[-1] if self._items else None
+        match last:
+            case Operation("LOAD_GLOBAL", Name(text, 0)):
+                self._items[-1] = dataclasses.replace(last, operand=Name(text, 1))
+                self._set_depth(self.depth + 1)
+            case _ if versions.NULL_ABOVE_CALLABLE:
+                self.push_null()
+            case Operation(opname) if opname in _PLAIN_PUSHES:
+                self._items.pop()
+                self.push_null()
+                self._items.append(last)
+            case _:
+                self.push_null()
+                self.swap(2)
+
+    def call(self, positional: int, keywords: Sequence[str] = ()) -> None:
+        """After `callee` and the arguments, those of `keywords` last: -> result."""
+        count = positional + len(keywords)
+        if keywords and versions.HAS_CALL_KW:
+            self.load_const(tuple(keywords))
+            self._op("CALL_KW", count)
+            return
+        if keywords:
+            self._op("KW_NAMES", Constant(tuple(keywords)))
+        if versions.HAS_PRECALL:
+            self._op("PRECALL", count)
+        self._op("CALL", count)
+
+    def call_spread(self, *, keywords: bool) -> None:
+        """After `callee`: tuple of arguments, and a dict if `keywords` -> result."""
+        self._op("CALL_FUNCTION_EX", int(keywords))
+
+    def make_function(self, code: CodeType, *, closure: bool = False) -> None:
+        """[tuple of cells, if closure] -> function with the running frame's globals."""
+        self.load_const(code)
+        if versions.MAKE_FUNCTION_HAS_FLAGS:
+            self._op("MAKE_FUNCTION", 8 if closure else 0)
+            return
+        self._op("MAKE_FUNCTION")
+        if closure:
+            self._op("SET_FUNCTION_ATTRIBUTE", 8)
 
     # Control
-    def label(self) -> Label: ...
-    def mark(self, label: Label) -> None: ...
-    def jump(self, label: Label) -> None: ...
-    def jump_if_false(self, label: Label) -> None: ...  # value ->
-    def jump_if_true(self, label: Label) -> None: ...
-    def jump_if_none(self, label: Label) -> None: ...
-    def jump_if_not_none(self, label: Label) -> None: ...
-    def for_iter(self, exhausted: Label) -> None: ...  # iter -> iter item; end_for must follow the label
-    def end_for(self) -> None: ...  # at the label of for_iter
-    def return_value(self) -> None: ...
-    def raise_value(self) -> None: ...  # exception ->
-    def protect(self, handler: Label, *, lasti: bool = False) -> AbstractContextManager[None]: ...
-    def push_exc_info(self) -> None: ...
-    def check_exc_match(self) -> None: ...
-    def pop_except(self) -> None: ...
-    def reraise(self, lasti: int = 0) -> None: ...
 
-    def instruction(self, source: DecodedCode, index: int, target: Label | None = None) -> None:
+    def label(self) -> Label:
+        """A new label, to be jumped to and marked once."""
+        return Label()
+
+    def mark(self, label: Label) -> None:
+        """Fix the label here. Code that falls through to it must have its stack depth."""
+        if self._depth is not None:
+            self._arrive(label, self._depth)
+        if label.depth is None:
+            raise ValueError("nothing is known to reach this label; jump to it first")
+        self._depth = label.depth
+        self._items.append(label)
+
+    def jump(self, label: Label) -> None:
+        self._op("JUMP", label)
+
+    def jump_if_false(self, label: Label) -> None:  # value ->
+        self._test("POP_JUMP_IF_FALSE", label)
+
+    def jump_if_true(self, label: Label) -> None:  # value ->
+        self._test("POP_JUMP_IF_TRUE", label)
+
+    def _test(self, opname: str, label: Label) -> None:
+        if versions.JUMPS_NEED_BOOL:
+            self._op("TO_BOOL")
+        self._op(opname, label)
+
+    def jump_if_none(self, label: Label) -> None:  # value ->
+        self._op("POP_JUMP_IF_NONE", label)
+
+    def jump_if_not_none(self, label: Label) -> None:  # value ->
+        self._op("POP_JUMP_IF_NOT_NONE", label)
+
+    def for_iter(self, exhausted: Label) -> None:  # iterator -> iterator item
+        """Jump to `exhausted` at the end, where `end_for` must follow the mark at once."""
+        self._op("FOR_ITER", exhausted)
+
+    def end_for(self) -> None:
+        """What remains of the iterator is taken off the stack."""
+        if versions.PY312:
+            self._op("END_FOR")
+        if versions.PY313:
+            self._op("POP_TOP")
+
+    def return_value(self) -> None:  # value ->
+        self._op("RETURN_VALUE")
+
+    def raise_value(self) -> None:  # exception ->
+        self._op("RAISE_VARARGS", 1)
+
+    @contextlib.contextmanager
+    def protect(
+        self, handler: Label, *, lasti: bool = False, depth: int | None = None
+    ) -> Iterator[None]:
+        """Exceptions of the code emitted inside go to `handler`, with the stack cut to `depth` (its
+        depth here) and the exception (below it the instruction's offset, if `lasti`) pushed."""
+        outer = self._protection
+        kept = self.depth if depth is None else depth
+        self._arrive(handler, kept + lasti + 1)
+        self._protection = Protection(handler, kept, lasti)
+        try:
+            yield
+        finally:
+            self._protection = outer
+
+    def push_exc_info(self) -> None:  # exception -> previous exception
+        """The exception becomes the current one (`sys.exception()`, `raise` without operand)."""
+        self._op("PUSH_EXC_INFO")
+
+    def check_exc_match(self) -> None:  # exception type -> exception bool
+        self._op("CHECK_EXC_MATCH")
+
+    def pop_except(self) -> None:  # previous ->
+        self._op("POP_EXCEPT")
+
+    def reraise(self, lasti: int = 0) -> None:  # exception ->
+        """`lasti`: how far below the exception the saved offset lies; 0: there is none."""
+        self._op("RERAISE", lasti)
+
+    def splice(self, items: Sequence[Item], place: Label) -> None:
+        """Jump to `place`, a label of `items`, which are appended as they are, without accounting
+        for their stack; nothing can be emitted behind them."""
+        if items[0] is not place:
+            self._op("JUMP", place)
+        self._items.extend(items)
+        self._depth = None
+
+    def instruction(
+        self,
+        source: DecodedCode,
+        index: int,
+        target: Label | None = None,
+        variable: Callable[[int], Variable] | None = None,
+    ) -> None:
         """Copy an instruction (with its call unit) from the original, with its source position.
 
-        Variables are found by name. A jump needs the label to go to. A method load is made a plain
-        load followed by `callee`.
+        `variable` says what a slot of the original is here; by default variables are found by name.
+        A jump needs the label to go to. A method load becomes a plain load and `callee`, so that the
+        stack after it is known.
         """
-        raise NotImplementedError
+        outer = self._position
+        slots = source.slots
+        find = variable or (lambda slot: self.variable(slots[slot].name, slots[slot].kind))
+        first, last = source.call_unit(index)
+        for position in range(first, last + 1):
+            self._copy(source.instructions[position], target, find)
+        self._position = outer
 
-    def code(self) -> CodeType:
-        raise NotImplementedError
+    def _copy(
+        self, instruction: Instruction, target: Label | None, variable: Callable[[int], Variable]
+    ) -> None:
+        self._position = instruction.position
+        if versions.is_method_load(instruction.opname, instruction.arg):
+            name = "LOAD_ATTR" if instruction.opname == "LOAD_METHOD" else instruction.opname
+            shift = versions.name_shift(name)
+            flags = (instruction.arg or 0) & ((1 << shift) - 1) & ~1
+            self._op(name, Name(str(instruction.argval), flags))
+            self.callee()
+            return
+        self.append(copy_instruction(instruction, variable, target, self._protection))
+
+    # Results
+
+    def code(self, *, stack_size: int = 0) -> CodeType:
+        """The finished code object. `stack_size`: a larger need of code appended without accounting."""
+        start = Position(self._frame.first_line)
+        prefix = [Operation("RESUME", 0, start)]
+        if self._frame.free:
+            prefix.insert(0, Operation("COPY_FREE_VARS", len(self._frame.free), None))
+        return assemble(self._frame, [*prefix, *self._items], max(self._largest, stack_size))
 
     def function(self, like: FunctionType) -> FunctionType:
         """A function over `code()` with globals, closure, defaults and annotations of `like`."""
-        raise NotImplementedError
+        made = FunctionType(
+            self.code(), like.__globals__, like.__name__, like.__defaults__, like.__closure__
+        )
+        made.__kwdefaults__ = like.__kwdefaults__
+        made.__annotations__ = like.__annotations__
+        made.__qualname__ = like.__qualname__
+        made.__module__ = like.__module__
+        made.__doc__ = like.__doc__
+        return made

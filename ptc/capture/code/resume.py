@@ -17,51 +17,42 @@ it current again with PUSH_EXC_INFO. LASTI items need no argument.
 from __future__ import annotations
 
 import dataclasses
-import enum
-from types import CellType, CodeType, FunctionType
-from collections.abc import Callable, Sequence
+from types import CodeType
 
-
-class ResumeRefused(Exception):
-    """The code cannot be resumed at that instruction; the message says why in the user's terms."""
-
-
-class ArgumentKind(enum.Enum):
-    """Where the value for an argument of a resume or step function comes from."""
-
-    LOCAL = "local"  # value of the local variable `name`
-    CELL = "cell"  # the cell object (not its contents) of variable `name`; only for a captured first argument used by super()
-    STACK = "stack"  # the stack item at `position` (0 is the bottom)
-    HANDLED = "handled"  # the exception being handled, whose PREVIOUS item is at `position`
+from ptc.capture.code.analysis import falls_through
+from ptc.capture.code.assemble import Item, Label, Operation, Protection
+from ptc.capture.code.copying import copy_instruction
+from ptc.capture.code.decode import DecodedCode, decode
+from ptc.capture.code.emitter import Emitter
+from ptc.capture.code.layout import Argument, EnteredCode, Entry, Layout, plan_entry
+from ptc.capture.code.per_code import CodeMap
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Argument:
-    kind: ArgumentKind
-    name: str  # the argument's name in the new code; for LOCAL and CELL the variable's name, too
-    position: int = -1
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Layout:
-    """What is saved. `null[i]`: is stack item i NULL? `bound`: variables that have a value (a superset
-    of the live ones is fine; dead ones are dropped)."""
-
-    null: tuple[bool, ...]
-    bound: frozenset[str]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResumeCode:
+class ResumeCode(EnteredCode):
     """A resume function's code, and what to call it with."""
 
-    code: CodeType
-    arguments: tuple[Argument, ...]
-    closure: tuple[str, ...]  # names of the cells, in the order of code.co_freevars
 
-    def function(self, like: FunctionType, cells: Callable[[str], CellType]) -> FunctionType:
-        """A function over this code with the globals of `like`; `cells` gives the cell of a name."""
-        raise NotImplementedError
+@dataclasses.dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a resume function comes from: the code it was made of, the place and layout of entry, the
+    instruction there for each of its own (None in the prologue), and the original names of its
+    variables."""
+
+    code: CodeType
+    at: int
+    layout: Layout
+    indexes: tuple[int | None, ...]
+    names: dict[str, str]
+
+
+_resumes: CodeMap[ResumeCode] = CodeMap()
+_origins: CodeMap[Origin] = CodeMap()
+
+
+def origin(code: CodeType) -> Origin | None:
+    """What `code` is a resume function of; None if it is none."""
+    return _origins.get(code)
 
 
 def make_resume(code: CodeType, at: int, layout: Layout) -> ResumeCode:
@@ -69,6 +60,100 @@ def make_resume(code: CodeType, at: int, layout: Layout) -> ResumeCode:
 
     A resume of a resume function is traced back to the first original, so that a break in a loop needs
     one resume function, not one an iteration. Raises ResumeRefused for generators and coroutines, and
-    between KW_NAMES and its CALL.
+    between KW_NAMES and its CALL; ValueError if `layout` contradicts what the code can have there.
     """
-    raise NotImplementedError
+    known = _resumes.get(code, (at, layout))
+    if known is not None:
+        return known
+    first = traced_back(code, at, layout)
+    if first is None:
+        made = _make(code, at, layout)
+    else:
+        original = make_resume(first.code, first.at, first.layout)
+        made = dataclasses.replace(original, arguments=first.own_arguments(original.arguments))
+    return _resumes.put(code, made, (at, layout))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TracedBack:
+    """A place in a resume function, as a place in its original."""
+
+    code: CodeType
+    at: int
+    layout: Layout
+    names: dict[str, str]  # original name -> name in the resume function
+
+    def own_arguments(self, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+        """Arguments of the original's resume, with the names that the resume function uses."""
+        return tuple(dataclasses.replace(a, name=self.names.get(a.name, a.name)) for a in arguments)
+
+
+def traced_back(code: CodeType, at: int, layout: Layout) -> TracedBack | None:
+    """The same place in the code that `code` is a resume function of, if there is one."""
+    source = origin(code)
+    if source is None or (index := source.indexes[at]) is None:
+        return None
+    bound = frozenset(source.names[name] for name in layout.bound if name in source.names)
+    own_names = {original: own for own, original in source.names.items()}
+    return TracedBack(source.code, index, Layout(layout.null, bound), own_names)
+
+
+def _make(code: CodeType, at: int, layout: Layout) -> ResumeCode:
+    entry = plan_entry(code, at, layout)
+    emitter = entry.emitter(f"{code.co_qualname}.<resume at line {entry.line}>")
+    entry.start(emitter, keep_handled=False)
+    items, place, indexes = _body(entry, emitter)
+    emitter.splice(items, place)
+    made = emitter.code(stack_size=code.co_stacksize)
+    slots = entry.analysis.decoded.slots
+    names = dict(zip(entry.slot_names, (slot.name for slot in slots), strict=True))
+    prologue: list[int | None] = [None] * (len(decode(made).instructions) - len(indexes))
+    _origins.put(made, Origin(code, at, layout, (*prologue, *indexes), names))
+    return ResumeCode(made, entry.arguments, entry.closure)
+
+
+def _body(entry: Entry, emitter: Emitter) -> tuple[list[Item], Label, list[int | None]]:
+    """All of the original that can run from the entry on, the place of entry, and the original index
+    of each operation (None for the second half of a superinstruction)."""
+    decoded = entry.analysis.decoded
+    labels: dict[int, Label] = {}
+    items: list[Item] = []
+    indexes: list[int | None] = []
+    for index in sorted(_reachable(decoded, entry.at)):
+        instruction = decoded.instructions[index]
+        items.append(labels.setdefault(index, Label()))
+        target = protection = None
+        if instruction.target is not None:
+            target = labels.setdefault(instruction.target, Label())
+        if (handler := instruction.handler) is not None:
+            label = labels.setdefault(handler.target, Label())
+            protection = Protection(label, handler.depth, handler.lasti)
+        if instruction.opname in ("RESUME", "COPY_FREE_VARS"):
+            # The new function has its own.
+            operations = [Operation("NOP", None, instruction.position, protection)]
+        else:
+            operations = copy_instruction(
+                instruction, lambda slot: entry.variable(emitter, slot), target, protection
+            )
+        items.extend(operations)
+        indexes.extend([index, *[None] * (len(operations) - 1)])
+    return items, labels[entry.at], indexes
+
+
+def _reachable(decoded: DecodedCode, start: int) -> set[int]:
+    """Instructions that may run from `start` on, exceptions included."""
+    reached: set[int] = set()
+    work = [start]
+    while work:
+        index = work.pop()
+        if index in reached:
+            continue
+        reached.add(index)
+        instruction = decoded.instructions[index]
+        if instruction.handler is not None:
+            work.append(instruction.handler.target)
+        if instruction.target is not None:
+            work.append(instruction.target)
+        if falls_through(instruction):
+            work.append(index + 1)
+    return reached

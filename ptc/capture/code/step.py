@@ -3,41 +3,187 @@
 This is what a graph break calls. The step function takes the state *before* the breaking instruction,
 runs it under the user's exception handlers, current exceptions, line number and closure, and for
 each outcome (next instruction, jump, the handler of an exception it raised) calls
-`dispatch(resume_function)(*state)` and returns its result.
+`dispatch(resume_function)(*state)` and returns its result. It must not know why there was a break.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from types import CellType, CodeType, FunctionType
 from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import assert_never
 
-from ptc.capture.code.resume import Argument, Layout, ResumeCode
+from ptc.capture.code import versions
+from ptc.capture.code.analysis import falls_through
+from ptc.capture.code.assemble import Label
+from ptc.capture.code.decode import Instruction, decode
+from ptc.capture.code.layout import Argument, ArgumentKind, EnteredCode, Layout, plan_entry
+from ptc.capture.code.per_code import CodeMap
+from ptc.capture.code.resume import ResumeCode, make_resume, traced_back
+from ptc.capture.code.stack_state import FrameState, ItemKind, after, null_pair
+
+Dispatch = Callable[[FunctionType], Callable[..., object]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StepCode:
-    """A step function's code: arguments and closure as for ResumeCode, and its possible outcomes."""
+class StepCode(EnteredCode):
+    """A step function's code, what to call it with, and the resume functions it may end in."""
 
-    code: CodeType
-    arguments: tuple[Argument, ...]
-    closure: tuple[str, ...]
     outcomes: tuple[ResumeCode, ...]
 
-    def function(self, like: FunctionType, cells: Callable[[str], CellType]) -> FunctionType:
-        """A function over this code with the globals of `like`; `cells` gives the cell of a name."""
-        raise NotImplementedError
+
+_steps: CodeMap[StepCode] = CodeMap()
 
 
-def make_step(
-    code: CodeType,
-    at: int,
-    layout: Layout,
-    dispatch: Callable[[FunctionType], Callable[..., object]],
-) -> StepCode:
+def make_step(code: CodeType, at: int, layout: Layout, dispatch: Dispatch) -> StepCode:
     """The step function for instruction `at` (for a call: any of KW_NAMES, PRECALL, CALL). Cached.
 
     A method load (`x.f` about to be called) always yields the bound method and a NULL, so that the
-    layout after it is known. RETURN_VALUE and RETURN_CONST simply return.
+    layout after it is known. RETURN_VALUE and RETURN_CONST simply return. Errors as `make_resume`.
     """
-    raise NotImplementedError
+    known = _steps.get(code, (at, layout, dispatch))
+    if known is not None:
+        return known
+    first = traced_back(code, at, layout)
+    if first is None:
+        made = _Step(code, at, layout, dispatch).build()
+    else:
+        original = make_step(first.code, first.at, first.layout, dispatch)
+        made = dataclasses.replace(original, arguments=first.own_arguments(original.arguments))
+    return _steps.put(code, made, (at, layout, dispatch))
+
+
+class _Step:
+    """Builds one step function."""
+
+    def __init__(self, code: CodeType, at: int, layout: Layout, dispatch: Dispatch) -> None:
+        decoded = decode(code)
+        first, last = decoded.call_unit(at)
+        self.code = code
+        self.dispatch = dispatch
+        self.entry = plan_entry(code, first, layout)
+        self.unit = decoded.instructions[first : last + 1]
+        self.emitter = self.entry.emitter(f"{code.co_qualname}.<step at line {self.entry.line}>")
+        self.outcomes: list[ResumeCode] = []
+        # Stack position of a PREVIOUS item -> the local that has the exception being handled.
+        self.handled = {
+            argument.position: name
+            for argument, name in zip(self.entry.arguments, self.entry.own_names, strict=True)
+            if argument.kind is ArgumentKind.HANDLED
+        }
+
+    def build(self) -> StepCode:
+        entry, emitter, last = self.entry, self.emitter, self.unit[-1]
+        entry.start(emitter, keep_handled=True)
+        target = None if last.target is None else emitter.label()
+        handler = last.handler if last.opname not in versions.NEVER_RAISES else None
+        if handler is None:
+            self._run(target)
+        else:
+            caught = emitter.label()
+            with emitter.protect(caught, lasti=handler.lasti, depth=handler.depth):
+                self._run(target)
+        if falls_through(last):
+            self._continue(last.index + 1, self._after(jump=False))
+        if target is not None:
+            self._jumped(last, target)
+        if handler is not None:
+            emitter.mark(caught)
+            self._continue(handler.target, entry.state.raised(handler, entry.state))
+        return StepCode(
+            emitter.code(), entry.arguments, entry.closure, tuple(dict.fromkeys(self.outcomes))
+        )
+
+    def _run(self, target: Label | None) -> None:
+        """The instruction itself."""
+        entry, emitter = self.entry, self.emitter
+        name = self.unit[0].opname
+        if name in ("RESUME", "COPY_FREE_VARS"):
+            return  # the step function has its own
+        if name == "PUSH_EXC_INFO":
+            position = len(entry.state.stack) - 1
+            self.handled[position] = emitter.fresh_local("handled")
+            emitter.copy(1)
+            emitter.store_local(self.handled[position])
+        emitter.instruction(
+            entry.analysis.decoded,
+            self.unit[0].index,
+            target,
+            lambda slot: entry.variable(emitter, slot),
+        )
+
+    def _jumped(self, last: Instruction, target: Label) -> None:
+        """Go on at the instruction's jump target."""
+        assert last.target is not None
+        self.emitter.mark(target)
+        if last.opname == "FOR_ITER":
+            self.emitter.end_for()
+            state = self.entry.state
+            exhausted = FrameState(state.stack[:-1], state.slots)
+            self._continue(last.target + versions.FOR_ITER_EXIT_SKIP, exhausted)
+        else:
+            self._continue(last.target, self._after(jump=True))
+
+    def _after(self, *, jump: bool) -> FrameState:
+        """The state behind the instruction."""
+        state = self.entry.state
+        for instruction in self.unit:
+            state = after(state, instruction, jump=jump)
+            if versions.is_method_load(instruction.opname, instruction.arg):
+                state = FrameState((*state.stack[:-2], *null_pair(ItemKind.NULL)), state.slots)
+        return state
+
+    def _continue(self, index: int, state: FrameState) -> None:
+        """Take the stack down and return what the resume function at `index` returns."""
+        emitter = self.emitter
+        saved = self._save(state)
+        slots = self.entry.analysis.decoded.slots
+        bound = (slot.name for slot, kind in zip(slots, state.slots, strict=True) if kind == ItemKind.VALUE)
+        null = tuple(kind == ItemKind.NULL for kind in state.stack)
+        resume = make_resume(self.code, index, Layout(null, frozenset(bound)))
+        self.outcomes.append(resume)
+        names = dict(zip((slot.name for slot in slots), self.entry.slot_names, strict=True))
+        emitter.load_const(self.dispatch)
+        emitter.callee()
+        for cell in resume.closure:
+            emitter.load_cell(names[cell])
+        if resume.closure:
+            emitter.build_tuple(len(resume.closure))
+        emitter.make_function(resume.code, closure=bool(resume.closure))
+        emitter.call(1)
+        emitter.callee()
+        for argument in resume.arguments:
+            self._load(argument, names, saved)
+        emitter.call(len(resume.arguments))
+        emitter.return_value()
+
+    def _save(self, state: FrameState) -> dict[int, str]:
+        """Move the stack into locals, restoring the current exceptions on the way."""
+        emitter = self.emitter
+        saved: dict[int, str] = {}
+        for position, kind in reversed(list(enumerate(state.stack))):
+            if kind == ItemKind.PREVIOUS:
+                emitter.pop_except()
+            elif kind == ItemKind.LASTI:
+                emitter.pop()
+            else:
+                name = emitter.fresh_local("saved")
+                emitter.store_local(name)
+                if kind != ItemKind.NULL:
+                    saved[position] = name
+        return saved
+
+    def _load(self, argument: Argument, names: dict[str, str], saved: dict[int, str]) -> None:
+        """Push an argument of the resume function. Locals are moved: this frame stays below the
+        resume function's and must not keep its values alive."""
+        match argument.kind:
+            case ArgumentKind.LOCAL:
+                self.emitter.move_local(names[argument.name])
+            case ArgumentKind.CELL:
+                self.emitter.load_cell(names[argument.name])
+            case ArgumentKind.STACK:
+                self.emitter.move_local(saved[argument.position])
+            case ArgumentKind.HANDLED:
+                self.emitter.move_local(self.handled[argument.position])
+            case unknown:
+                assert_never(unknown)
