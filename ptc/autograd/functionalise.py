@@ -2,8 +2,8 @@
 
 The captured graph runs once more on its fake tensors, wrapped so that in-place writes become new
 values; what arrives below is core ATen. Mutated inputs become `WRITE_BACK` outputs. Symbolic sizes
-stay symbolic: an assumption about them that capture did not make is an error, because no guard of the
-entry would check it.
+stay symbolic: an assumption about them that capture did not make is an error, because no guard of
+the entry would check it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from ptc.autograd import torch_internals as internals
 from ptc.autograd.recorder import Decompositions, Recorder
-from ptc.autograd.replay import Replacements, ReplaceFunctions, replay
+from ptc.autograd.replay import ReplaceFunctions, Replacements, replay
 from ptc.autograd.simplify import simplify
 from ptc.graph.program import (
     AtenProgram,
@@ -32,13 +32,11 @@ from ptc.support.diagnostics import CompileError
 def functionalise(captured: CapturedProgram) -> AtenProgram:
     """The functional form of `captured`, cleaned up. The captured program is left as it was.
 
-    Raises CompileError: PTC-A002 sizes that would be fixed, PTC-A003 an input whose shape or memory
-    is replaced in place, PTC-A004 an operator that torch cannot run functionally, PTC-A005 inputs
-    that share memory while one is written to.
+    Raises CompileError: PTC-A001 complex numbers that no rule lowers, PTC-A002 sizes that would be
+    fixed, PTC-A003 an input whose shape or memory is replaced in place, PTC-A004 an operator that
+    torch cannot run functionally, PTC-A005 inputs that share memory while one is written to.
     """
-    return functionalise_with(
-        captured, registry.decomposition_table(), opaque.replacements()
-    )
+    return functionalise_with(captured, registry.decomposition_table(), opaque.replacements())
 
 
 def functionalise_with(
@@ -73,7 +71,9 @@ def functionalise_with(
         recorder.stamp()
     _refuse_shared_memory(captured.inputs, outputs)
     _refuse_new_assumptions(captured, assumed)
-    return _finish(captured, recorder, user, outputs)
+    program = _finish(captured, recorder, user, outputs)
+    _refuse_complex(program)
+    return program
 
 
 def _placeholders(captured: CapturedProgram, recorder: Recorder) -> list[Any]:
@@ -109,9 +109,7 @@ def _aliasing(output: ProgramOutput, value: Any, owners: dict[int, int]) -> Prog
     return ProgramOutput(output.name, output.kind, output.target, alias_of=owner)
 
 
-def _written(
-    recorder: Recorder, described: ProgramInput, fake: Any, wrapped: Any
-) -> Node | None:
+def _written(recorder: Recorder, described: ProgramInput, fake: Any, wrapped: Any) -> Node | None:
     """The node of an input's new value, or None if the input was not written to."""
     if not isinstance(fake, torch.Tensor):
         return None
@@ -130,10 +128,9 @@ def _written(
     return node
 
 
-def _refuse_shared_memory(
-    inputs: Sequence[ProgramInput], outputs: Sequence[ProgramOutput]
-) -> None:
-    """A write to one of two inputs that share memory changes the other, which the graph cannot say."""
+def _refuse_shared_memory(inputs: Sequence[ProgramInput], outputs: Sequence[ProgramOutput]) -> None:
+    """A write to one of two inputs that share memory changes the other, which the graph cannot
+    say."""
     first: dict[int, int] = {}
     shared: dict[int, int] = {}
     for index, described in enumerate(inputs):
@@ -188,6 +185,20 @@ def _finish(
         result=captured.result,
         name=captured.name,
     )
+
+
+def _refuse_complex(program: AtenProgram) -> None:
+    for node in program.graph.graph.nodes:
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor) or not value.is_complex():
+            continue
+        if node.op == "call_function" and registry.lowering(node.target) is None:
+            raise CompileError(
+                "PTC-A001",
+                f"`{node.target}` on complex numbers cannot be compiled",
+                location=node.meta.get("location"),
+                hint="write it with pairs of real numbers",
+            )
 
 
 def _read_literals(graph: Graph) -> set[str]:

@@ -8,7 +8,7 @@ captured graph; `at` says which user line is being executed.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,12 +17,13 @@ from torch.fx import Graph, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ptc.autograd import torch_internals as internals
-from ptc.autograd.sizes import SizeNodes, SymbolicValue
-from ptc.support.diagnostics import CompileError, InternalError, Location
+from ptc.autograd.sizes import SizeNodes
+from ptc.graph.symbols import SYMBOLIC_TYPES
+from ptc.support.diagnostics import InternalError, Location
 
 Decompositions = Mapping[Any, Callable[..., Any]]
 
-_VALUES = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
+_VALUES = (torch.Tensor, *SYMBOLIC_TYPES)
 
 
 class _MutatingDecomposition(Exception):
@@ -30,7 +31,8 @@ class _MutatingDecomposition(Exception):
 
 
 class Recorder(TorchDispatchMode):
-    """Writes operators into `graph`. Values are known by identity: each fake tensor has one node."""
+    """Writes operators into `graph`. Values are known by identity: each fake tensor has one
+    node."""
 
     def __init__(self, graph: Graph, fake_mode: Any, decompositions: Decompositions) -> None:
         super().__init__()
@@ -45,7 +47,7 @@ class Recorder(TorchDispatchMode):
         self._mutating: set[Any] = set()
         self._location: Location | None = None
         self._stack: tuple[Location, ...] = ()
-        self._last = self.newest()
+        self._last = internals.last_node(self.graph)
 
     # --- inputs, outputs, places --------------------------------------------------------------
 
@@ -59,15 +61,11 @@ class Recorder(TorchDispatchMode):
         self.sizes.learn(node, value)
         return node
 
-    def newest(self) -> Node:
-        """The last node written (the graph's root when there is none)."""
-        return self.graph._root._prev
-
     def at(self, location: Location | None, stack: tuple[Location, ...]) -> None:
         """Nodes recorded from here on serve this line of the user's."""
         self._location = location
         self._stack = stack
-        self._last = self.newest()
+        self._last = internals.last_node(self.graph)
 
     def stamp(self) -> None:
         """Give the nodes recorded since the last `at` their place."""
@@ -76,13 +74,14 @@ class Recorder(TorchDispatchMode):
             node.meta.setdefault("location", self._location)
             node.meta.setdefault("stack", self._stack)
             node = node.next
-        self._last = self.newest()
+        self._last = internals.last_node(self.graph)
 
     def value(self, value: Any) -> Any:
-        """`value` as a graph argument: nodes for tensors and symbolic sizes, numbers as they are."""
+        """`value` as a graph argument: nodes for tensors and symbolic sizes, numbers as they
+        are."""
         if isinstance(value, torch.Tensor):
             return self._tensor_node(value)
-        if isinstance(value, SymbolicValue):
+        if isinstance(value, SYMBOLIC_TYPES):
             return self.sizes.node(value)
         if isinstance(value, (list, tuple)):
             items = [self.value(item) for item in value]
@@ -133,7 +132,7 @@ class Recorder(TorchDispatchMode):
         self, func: Any, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         if func not in self._mutating:
-            mark = self.newest()
+            mark = internals.last_node(self.graph)
             try:
                 with self._nested():
                     return rule(*args, **kwargs)
@@ -146,7 +145,7 @@ class Recorder(TorchDispatchMode):
             return _map_tensors(result, internals.unwrap)
 
     @contextmanager
-    def _nested(self) -> Iterator[None]:
+    def _nested(self) -> Generator[None]:
         """A decomposition runs: what it calls arrives here too."""
         self._depth += 1
         try:
@@ -156,7 +155,7 @@ class Recorder(TorchDispatchMode):
             self._depth -= 1
 
     def _forget_after(self, mark: Node) -> None:
-        while (newest := self.newest()) is not mark:
+        while (newest := internals.last_node(self.graph)) is not mark:
             self.graph.erase_node(newest)
         alive = set(self.graph.nodes)
         self._nodes = {key: entry for key, entry in self._nodes.items() if entry[1] in alive}
@@ -167,7 +166,7 @@ class Recorder(TorchDispatchMode):
         arguments = tuple(self.value(argument) for argument in args)
         keywords = {name: self.value(argument) for name, argument in kwargs.items()}
         result = func(*args, **kwargs)
-        node = self.graph.create_node("call_function", func, arguments, keywords)
+        node = self.graph.create_node("call_function", func, arguments, keywords, _name(func))
         node.meta["val"] = result
         self._track(result, node)
         return result
@@ -177,7 +176,7 @@ class Recorder(TorchDispatchMode):
             # A view operator may return its argument itself; the first node stays the value's node.
             self._nodes.setdefault(id(result), (result, node))
             self.sizes.learn(node, result)
-        elif isinstance(result, SymbolicValue):
+        elif isinstance(result, SYMBOLIC_TYPES):
             self.sizes.learn(node, result)
         elif isinstance(result, (tuple, list)):
             for index, item in enumerate(result):
@@ -196,7 +195,8 @@ class Recorder(TorchDispatchMode):
         )
 
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
-        """A real tensor has fixed content: it is kept beside the graph and read by a get_attr node."""
+        """A real tensor has fixed content: it is kept beside the graph and read by a get_attr
+        node."""
         if internals.is_fake(tensor):
             return tensor
         name = f"literal_{len(self.literals)}"
@@ -207,6 +207,11 @@ class Recorder(TorchDispatchMode):
         node.meta["val"] = fake
         self._nodes[id(fake)] = (fake, node)
         return fake
+
+
+def _name(operator_: Any) -> str:
+    """`relu` for `aten.relu.default`: fx adds a number where names meet."""
+    return operator_._schema.name.partition("::")[2].lstrip("_")
 
 
 def _map_tensors(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:

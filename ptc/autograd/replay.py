@@ -14,31 +14,34 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 from torch.overrides import TorchFunctionMode
 
+from ptc.autograd import torch_internals as internals
 from ptc.autograd.recorder import Recorder
 from ptc.support.diagnostics import CompileError, InternalError
 
 Replacements = Mapping[Callable[..., Any], Callable[..., Any]]
 
-#: Calls that only switch gradient recording, which never happens while a graph is replayed.
-_GRADIENT_SWITCHES = frozenset({torch._C._set_grad_enabled, torch.set_grad_enabled})
-
 
 class ReplaceFunctions(TorchFunctionMode):
-    """Calls `replacements[f]` wherever torch code calls `f`, inside torch's own Python functions too.
+    """Calls `replacements[f]` wherever torch code calls `f`, inside torch's own Python functions
+    too.
 
-    A torch function written in Python asks `has_torch_function` first and hands itself to this mode;
-    run as it is, it would hand itself over again for ever, and with the mode off, the functions that
-    it calls would be missed. So a copy of it that does not ask is run with the mode on.
+    A torch function written in Python asks `has_torch_function` first and hands itself to this
+    mode; run as it is, it would hand itself over again for ever, and with the mode off, the
+    functions that it calls would be missed. So a copy of it that does not ask is run with the mode
+    on. (A method of `Tensor` that calls its base's method of the same name arrives again: then it
+    runs plainly.)
     """
 
     def __init__(self, replacements: Replacements) -> None:
         super().__init__()
         self._replacements = replacements
         self._copies: dict[types.FunctionType, Callable[..., Any]] = {}
+        self._running: set[types.FunctionType] = set()
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -46,11 +49,17 @@ class ReplaceFunctions(TorchFunctionMode):
         kwargs = kwargs or {}
         replacement = self._replacements.get(func)
         if replacement is not None:
+            if torch.is_autocast_enabled("cpu"):
+                return _under_autocast(func, replacement, args, kwargs)
             return replacement(*args, **kwargs)
-        if _asks_for_overrides(func):
+        if not _asks_for_overrides(func) or func in self._running:
+            return func(*args, **kwargs)
+        self._running.add(func)
+        try:
             with self:
                 return self._copy(func)(*args, **kwargs)
-        return func(*args, **kwargs)
+        finally:
+            self._running.discard(func)
 
     def _copy(self, function: types.FunctionType) -> Callable[..., Any]:
         copy = self._copies.get(function)
@@ -66,6 +75,29 @@ class ReplaceFunctions(TorchFunctionMode):
             copy.__kwdefaults__ = function.__kwdefaults__
             self._copies[function] = copy
         return copy
+
+
+#: Replaced functions that torch's dispatcher runs in the low precision under autocast.
+_LOW_PRECISION = frozenset({F.linear, F.scaled_dot_product_attention})
+
+
+def _under_autocast(
+    function: Any, replacement: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A replaced function where autocast is on: the opaque operators are unknown to the
+    dispatcher's autocast lists, so their arguments are cast here by its rule (floating point but
+    double)."""
+    if function not in _LOW_PRECISION:
+        return function(*args, **kwargs)
+    dtype = torch.get_autocast_dtype("cpu")
+
+    def cast(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        return value if value.dtype == torch.float64 else value.to(dtype)
+
+    with torch.autocast("cpu", enabled=False):
+        return replacement(*map(cast, args), **{name: cast(arg) for name, arg in kwargs.items()})
 
 
 _QUESTIONS = (
@@ -114,7 +146,7 @@ def _run(graph: GraphModule, node: Node, values: Mapping[Node, Any]) -> Any:
         with _modes(node):
             if node.op == "call_method":
                 return getattr(args[0], str(node.target))(*args[1:], **kwargs)
-            if node.target in _GRADIENT_SWITCHES:
+            if node.target in internals.GRADIENT_SWITCHES:
                 return None
             assert callable(node.target)
             return node.target(*args, **kwargs)

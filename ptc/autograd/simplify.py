@@ -15,6 +15,7 @@ from torch.fx import Graph, Node
 
 from ptc.autograd.torch_internals import SLICE_END
 from ptc.graph.cleanup import merge_equal_nodes, remove_dead_code
+from ptc.graph.symbols import same_size
 from ptc.support.registry import Registry
 
 aten = torch.ops.aten
@@ -61,7 +62,8 @@ def copy_of_a_value(node: Node) -> Node | None:
     aten.cat.default,
 )
 def unchanged(node: Node) -> Node | None:
-    """A cast to the same dtype, a view with the same shape, a slice of everything, a pad by nothing."""
+    """A cast to the same dtype, a view with the same shape, a slice of everything, a pad by
+    nothing."""
     merged = _MERGES.get(node.target)
     if merged is not None:
         merged(node)
@@ -159,8 +161,8 @@ def _source(node: Node) -> Node:
 
 
 def _same_type(left: Node, right: Node) -> bool:
-    """Same dtype and, symbolically, same shape. Different expressions count as different, though the
-    sizes may turn out equal: nothing may be assumed here."""
+    """Same dtype and, symbolically, same shape. Different expressions count as different, though
+    the sizes may turn out equal: nothing may be assumed here."""
     a, b = left.meta["val"], right.meta["val"]
     return (
         isinstance(a, torch.Tensor)
@@ -168,20 +170,14 @@ def _same_type(left: Node, right: Node) -> bool:
         and a.dtype == b.dtype
         and a.device == b.device
         and len(a.shape) == len(b.shape)
-        and all(_same_size(x, y) for x, y in zip(a.shape, b.shape, strict=True))
+        and all(same_size(x, y) for x, y in zip(a.shape, b.shape, strict=True))
     )
-
-
-def _same_size(a: int | torch.SymInt, b: int | torch.SymInt) -> bool:
-    if isinstance(a, torch.SymInt) and isinstance(b, torch.SymInt):
-        return a.node.expr == b.node.expr
-    return type(a) is type(b) and a == b
 
 
 def _slices_all(node: Node) -> bool:
     """x[0:end:1] with an end beyond every size."""
     _, _dim, start, end, step = (*node.args, *(0, 0, SLICE_END, 1)[len(node.args) - 1 :])
-    return start in (0, None) and step == 1 and end in (SLICE_END, None)
+    return bool(start in (0, None) and step == 1 and end in (SLICE_END, None))
 
 
 def _positive(dims: Any) -> list[int]:

@@ -1,8 +1,8 @@
 """Symbolic sizes in a functional graph: where each symbol comes from, and nodes for expressions.
 
 Takes the fake values of a graph's placeholders and nodes, gives fx nodes that compute a SymInt from
-them (`aten.sym_size.int`, then Python's integer operators). One node an expression. Knows nothing of
-how the values were computed.
+them (`aten.sym_size.int`, then Python's integer operators). One node an expression. Knows nothing
+of how the values were computed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ import torch
 from torch.fx import Graph, Node
 from torch.utils._sympy import functions as symbolic
 
-from ptc.autograd.torch_internals import size_expression
+from ptc.graph.symbols import SYMBOLIC_TYPES, SymbolicValue, expression_of
 from ptc.support.diagnostics import CompileError
-
-SymbolicValue = torch.SymInt | torch.SymFloat | torch.SymBool
 
 #: sympy head -> the operator on two values; sums and products fold from the left.
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -70,17 +68,17 @@ class SizeNodes:
 
     def learn(self, node: Node, value: Any) -> None:
         """Remember `node`, whose fake value is `value`, as a source of the symbols in it."""
-        if isinstance(value, SymbolicValue):
-            self._nodes.setdefault(size_expression(value), node)
+        if isinstance(value, SYMBOLIC_TYPES):
+            self._nodes.setdefault(expression_of(value), node)
         elif isinstance(value, torch.Tensor):
             for dim, size in enumerate(value.shape):
                 if isinstance(size, torch.SymInt):
-                    expression = size_expression(size)
+                    expression = expression_of(size)
                     self._dimensions.setdefault(expression, (node, dim, size))
 
     def node(self, value: SymbolicValue) -> Node | int | float | bool:
         """The node (or the number, when the value is known after all) for `value`."""
-        expression = size_expression(value)
+        expression = expression_of(value)
         if expression.is_number or expression in (sympy.true, sympy.false):
             return _number(expression)
         return self._build(expression, value)

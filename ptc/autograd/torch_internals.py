@@ -4,15 +4,17 @@ Owns the meaning of each: what it takes, what it gives, what breaks when it is m
 `tests/autograd/test_torch_internals.py` names what is gone when a new torch release drops one.
 """
 
+# pyright: reportPrivateUsage=false
+# This module exists to use private names.
+
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import sympy
 import torch
-from torch._decomp import core_aten_decompositions
+import torch.fx
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
@@ -25,12 +27,15 @@ LIFT_OPERATORS = frozenset(
     {torch.ops.aten.lift_fresh.default, torch.ops.aten.lift_fresh_copy.default}
 )
 
+#: Calls that only switch gradient recording, which never happens while a graph is replayed.
+GRADIENT_SWITCHES = frozenset({torch._C._set_grad_enabled, torch.set_grad_enabled})
+
 #: The greatest `end` of a slice, which stands for "to the end".
 SLICE_END = 9223372036854775807
 
 
 @contextmanager
-def functionalisation() -> Iterator[None]:
+def functionalisation() -> Generator[None]:
     """While open, operators on wrapped tensors (and factories) run functionally: in-place and out=
     variants become pure ones, and views stay views."""
     torch._enable_functionalization(reapply_views=True)
@@ -41,7 +46,7 @@ def functionalisation() -> Iterator[None]:
 
 
 @contextmanager
-def functionalisation_again() -> Iterator[None]:
+def functionalisation_again() -> Generator[None]:
     """Functionalisation inside an operator that arrived below it (a decomposition that mutates)."""
     key = torch._C.DispatchKey.Functionalize
     before = torch._C._dispatch_tls_is_dispatch_key_excluded(key)
@@ -72,8 +77,8 @@ def is_wrapped(tensor: torch.Tensor) -> bool:
 
 
 def unwrap(tensor: torch.Tensor) -> torch.Tensor:
-    """The present value of a wrapped tensor, pending writes through views applied. A tensor that was
-    never wrapped is its own value."""
+    """The present value of a wrapped tensor, pending writes through views applied. A tensor that
+    was never wrapped is its own value."""
     if not torch._is_functional_tensor(tensor):
         return tensor
     torch._sync(tensor)
@@ -81,17 +86,19 @@ def unwrap(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def storage_key(tensor: torch.Tensor) -> int:
-    """Equal for two live tensors exactly when they share memory (works on wrapped and fake ones)."""
+    """Equal for two live tensors exactly when they share memory (works on wrapped and fake
+    ones)."""
     return tensor.untyped_storage()._cdata
 
 
 def python_dispatcher(needed: bool) -> AbstractContextManager[None]:
-    """Operators' Python kernels instead of C++ ones that would turn a symbolic size into a number."""
+    """Operators' Python kernels instead of C++ ones that would turn a symbolic size into a
+    number."""
     return enable_python_dispatcher() if needed else _nothing()
 
 
 @contextmanager
-def _nothing() -> Iterator[None]:
+def _nothing() -> Generator[None]:
     yield
 
 
@@ -109,11 +116,7 @@ def guards_of(mode: FakeTensorMode) -> list[Any]:
     return list(mode.shape_env.guards) if mode.shape_env is not None else []
 
 
-def core_decompositions() -> Mapping[Any, Callable[..., Any]]:
-    """torch's own table to the core ATen set."""
-    return core_aten_decompositions()
-
-
-def size_expression(size: torch.SymInt | torch.SymFloat | torch.SymBool) -> Any:
-    """The sympy expression behind a symbolic value, with what is known of it put in."""
-    return sympy.sympify(size.node.expr)
+def last_node(graph: torch.fx.Graph) -> torch.fx.Node:
+    """The newest node of a graph; its root, which starts and ends every graph, when there is
+    none."""
+    return graph._root._prev

@@ -1,8 +1,8 @@
 """Clean-up passes on functional fx graphs: dead code and common subexpressions.
 
-In place, on graphs of operators without side effects (an `AtenProgram`'s). Operators that draw random
-numbers or act on the world stay, in their order. Placeholders always stay. Knows nothing of what an
-operator computes.
+In place, on graphs of operators without side effects (an `AtenProgram`'s). Operators that draw
+random numbers or act on the world stay, in their order. Placeholders always stay. Knows nothing of
+what an operator computes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def has_effect(node: Node) -> bool:
 
 
 def _key(value: Any) -> Hashable:
-    """A hashable twin of a graph argument, with its type: 1, 1.0 and True are different arguments."""
+    """A hashable twin of a graph argument, with its type: 1, 1.0 and True are different
+    arguments."""
     if isinstance(value, Node):
         return value
     if isinstance(value, (list, tuple)):

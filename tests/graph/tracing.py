@@ -6,6 +6,7 @@ makes into a CapturedProgram. It knows nothing of Python control flow, effects o
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, Stateles
 from torch.overrides import TorchFunctionMode
 
 from ptc.autograd.sizes import SizeNodes
+from ptc.autograd.torch_internals import python_dispatcher
 from ptc.graph.program import (
     CapturedProgram,
     Const,
@@ -70,7 +72,7 @@ class Tracer(TorchFunctionMode):
             for index, item in enumerate(value):
                 if isinstance(item, VALUES):
                     self.finish(
-                        self.graph.call_function(__import__("operator").getitem, (node, index)),
+                        self.graph.call_function(operator.getitem, (node, index)),
                         item,
                     )
 
@@ -88,16 +90,17 @@ class Tracer(TorchFunctionMode):
             return slice(self.arg(value.start), self.arg(value.stop), self.arg(value.step))
         return value
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func in PLAIN:
             return func(*args, **kwargs)
         result = func(*args, **kwargs)
         if not _holds_tensor(result) and func.__name__ not in ("__setitem__",):
             return result
-        node = self.graph.call_function(func, self.arg(tuple(args)), self.arg(kwargs))
+        if func.__name__ == "__get__":
+            node = self.graph.call_function(getattr, (self.arg(args[0]), func.__self__.__name__))
+        else:
+            node = self.graph.call_function(func, self.arg(tuple(args)), self.arg(kwargs))
         self.finish(node, result)
         return result
 
@@ -161,12 +164,11 @@ def trace(
         inputs.append(ProgramInput(f"x{position}", InputKind.USER, f"L['x{position}']"))
         tracer.placeholder(f"x{position}", fake)
         fakes.append(fake)
-    with torch.no_grad(), mode:
-        with tracer:
-            if isinstance(fn, torch.nn.Module):
-                result = torch.func.functional_call(fn, state, tuple(fakes), tie_weights=False)
-            else:
-                result = fn(*fakes)
+    with torch.no_grad(), mode, python_dispatcher(bool(dims)), tracer:
+        if isinstance(fn, torch.nn.Module):
+            result = torch.func.functional_call(fn, state, tuple(fakes), tie_weights=False)
+        else:
+            result = fn(*fakes)
     leaves: list[Any] = []
     structure = _structure(result, leaves)
     tracer.graph.output(tuple(tracer.arg(leaf) for leaf in leaves))

@@ -1,0 +1,130 @@
+"""Symbolic sizes: their expressions, their ranges, and their values for concrete inputs.
+
+The only place that looks inside a torch SymInt. Takes fake values, `DimRange`s and concrete shapes;
+gives symbol names, numbers and errors in the user's terms. Knows no operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import sympy
+import torch
+
+from ptc.graph.program import DimRange
+from ptc.support.diagnostics import CompileError
+
+SymbolicValue = torch.SymInt | torch.SymFloat | torch.SymBool
+SYMBOLIC_TYPES = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def expression_of(value: Any) -> Any:
+    """The sympy expression behind a symbolic value, with what is known of it put in; of a number,
+    the number as sympy writes it."""
+    if isinstance(value, SYMBOLIC_TYPES):
+        return sympy.sympify(value.node.expr)
+    return sympy.sympify(value)
+
+
+def symbols_of(value: Any) -> frozenset[str]:
+    """The names of the symbols in a fake value (tensor, size, or a nest of them)."""
+    if isinstance(value, torch.Tensor):
+        return frozenset().union(*(symbols_of(size) for size in value.shape))
+    if isinstance(value, SYMBOLIC_TYPES):
+        return frozenset(str(symbol) for symbol in expression_of(value).free_symbols)
+    if isinstance(value, (tuple, list)):
+        return frozenset().union(*(symbols_of(item) for item in value))
+    return frozenset()
+
+
+def same_size(a: Any, b: Any) -> bool:
+    """True if two sizes have the same expression. Nothing is assumed: sizes that merely may be
+    equal are not the same."""
+    if isinstance(a, SYMBOLIC_TYPES) or isinstance(b, SYMBOLIC_TYPES):
+        return bool(expression_of(a) == expression_of(b))
+    return a == b
+
+
+def concrete(value: Any, sizes: Mapping[str, int]) -> Any:
+    """`value` with numbers for symbols. Raises KeyError for a symbol that `sizes` lacks."""
+    if isinstance(value, SYMBOLIC_TYPES):
+        expression = expression_of(value)
+        known = {symbol: sizes[str(symbol)] for symbol in expression.free_symbols}
+        result = expression.xreplace({s: sympy.Integer(n) for s, n in known.items()})
+        if isinstance(value, torch.SymBool):
+            return bool(result)
+        return int(result) if isinstance(value, torch.SymInt) else float(result)
+    if isinstance(value, (tuple, list, torch.Size)):
+        return tuple(concrete(item, sizes) for item in value)
+    return value
+
+
+def bind_sizes(
+    names: Sequence[str],
+    expected: Sequence[Any],
+    shapes: Sequence[Sequence[int] | int],
+    dims: Mapping[str, DimRange],
+) -> dict[str, int]:
+    """The value of every symbol, from the inputs of one call.
+
+    `expected` are the placeholders' fake values, `shapes` what was given: a shape for a tensor, the
+    number itself for a symbolic scalar. Raises CompileError PTC-A010 naming the input that does not
+    fit: wrong rank, wrong size, a size out of its range, or one symbol with two values.
+    """
+    sizes: dict[str, int] = {}
+    rest: list[tuple[str, Any, int]] = []
+    for name, label, size, given in _pairs(names, expected, shapes):
+        expression = expression_of(size)
+        if not expression.is_Symbol:
+            rest.append((label, size, given))
+            continue
+        symbol = str(expression)
+        described = dims.get(symbol)
+        if described is not None and not in_range(described, given):
+            raise CompileError(
+                "PTC-A010",
+                f"{label} is {given}, `{described.name}` must be {range_text(described)}",
+            )
+        if sizes.setdefault(symbol, given) != given:
+            shown = described.name if described is not None else symbol
+            raise CompileError(
+                "PTC-A010",
+                f"{label} is {given}, but `{shown}` is {sizes[symbol]} elsewhere in the same call",
+                notes=(f"input `{name}`",),
+            )
+    for label, size, given in rest:
+        wanted = concrete(size, sizes)
+        if wanted != given:
+            raise CompileError("PTC-A010", f"{label} is {given}, expected {wanted} ({size})")
+    return sizes
+
+
+def in_range(described: DimRange, size: int) -> bool:
+    return size >= described.lower and (described.upper is None or size <= described.upper)
+
+
+def range_text(described: DimRange) -> str:
+    """`1..64`, `at least 2`."""
+    if described.upper is None:
+        return f"at least {described.lower}"
+    return f"{described.lower}..{described.upper}"
+
+
+def _pairs(
+    names: Sequence[str], expected: Sequence[Any], shapes: Sequence[Sequence[int] | int]
+) -> Iterator[tuple[str, str, Any, int]]:
+    """(input, label of the place, expected size, given size) for every size of a call."""
+    for name, value, shape in zip(names, expected, shapes, strict=True):
+        if isinstance(value, torch.Tensor):
+            given = tuple(shape) if not isinstance(shape, int) else ()
+            if len(given) != value.dim():
+                raise CompileError(
+                    "PTC-A010",
+                    f"input `{name}` has {len(given)} dimensions, expected {value.dim()}",
+                )
+            for dim, size in enumerate(value.shape):
+                yield name, f"dim {dim} of input `{name}`", size, given[dim]
+        elif isinstance(value, torch.SymInt):
+            assert isinstance(shape, int)
+            yield name, f"input `{name}`", value, shape
