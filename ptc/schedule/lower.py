@@ -314,9 +314,9 @@ def _is_dense(shape: Sequence[Index], strides: Sequence[Index]) -> bool:
 
 
 def _operator_name(target: Any) -> str:
-    name = getattr(target, "_qualified_op_name", None)
-    text = str(name).replace("::", ".") if name else getattr(target, "__name__", str(target))
-    return text
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target)
+    return getattr(target, "__name__", str(target))
 
 
 def _located(error: CompileError, location: Any) -> CompileError:
