@@ -1,7 +1,7 @@
 """Peephole clean-up of a functional core-ATen graph, in place.
 
-Every rule keeps values, shapes and dtypes; memory layout is free (the compiler chooses its own), so
-copies vanish. Owns the rules and their order. Knows nothing of kernels.
+Every rule keeps values, shapes, dtypes and strides, so that the graph still runs in eager: a copy that
+changes the layout stays (lowering gives it no code), one that keeps it goes. Owns the rules and their order. Knows nothing of kernels.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def simplify(graph: Graph) -> None:
     aten.view_as_real_copy.default,
 )
 def copy_of_a_value(node: Node) -> Node | None:
-    """In a functional graph a copy is the value itself."""
+    """In a functional graph a copy with the same layout is the value itself."""
     return _source(node) if _same_type(node, _source(node)) else None
 
 
@@ -161,7 +161,7 @@ def _source(node: Node) -> Node:
 
 
 def _same_type(left: Node, right: Node) -> bool:
-    """Same dtype and, symbolically, same shape. Different expressions count as different, though
+    """Same dtype and, symbolically, same shape and strides. Different expressions count as different, though
     the sizes may turn out equal: nothing may be assumed here."""
     a, b = left.meta["val"], right.meta["val"]
     return (
@@ -171,7 +171,14 @@ def _same_type(left: Node, right: Node) -> bool:
         and a.device == b.device
         and len(a.shape) == len(b.shape)
         and all(same_size(x, y) for x, y in zip(a.shape, b.shape, strict=True))
+        and _same_strides(a, b)
     )
+
+
+def _same_strides(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """The strides of dimensions of size 1 say nothing."""
+    sizes = zip(a.shape, a.stride(), b.stride(), strict=True)
+    return all(same_size(x, y) for size, x, y in sizes if isinstance(size, torch.SymInt) or size > 1)
 
 
 def _slices_all(node: Node) -> bool:

@@ -165,6 +165,11 @@ def test_clean_up() -> None:
     assert sorted(targets(program)) == ["aten.add.Tensor", "aten.view.default"]
 
 
+def test_a_copy_that_changes_the_layout_stays() -> None:
+    program = check(lambda x: x.permute(2, 0, 1).contiguous().view(4, -1), torch.randn(2, 3, 4))
+    assert targets(program) == ["aten.permute.default", "aten.clone.default", "aten.view.default"]
+
+
 def test_equal_nodes_merge_but_random_ones_do_not() -> None:
     program = functional(
         lambda x: (x.exp() + x.exp(), torch.rand(2) + torch.rand(2)), torch.ones(2)
