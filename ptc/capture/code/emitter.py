@@ -423,6 +423,8 @@ class Emitter:
         kept = self.depth if depth is None else depth
         self._arrive(handler, kept + lasti + 1)
         self._protection = Protection(handler, kept, lasti)
+        if versions.UNWINDS_FROM_WORD_BEFORE_CALL:
+            self._op("NOP")
         try:
             yield
         finally:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 from types import CodeType
 
+from ptc.capture.code import versions
 from ptc.capture.code.analysis import falls_through
 from ptc.capture.code.assemble import Item, Label, Operation, Protection
 from ptc.capture.code.copying import copy_instruction
@@ -119,7 +120,8 @@ def _body(entry: Entry, emitter: Emitter) -> tuple[list[Item], Label, list[int |
     labels: dict[int, Label] = {}
     items: list[Item] = []
     indexes: list[int | None] = []
-    for index in sorted(_reachable(decoded, entry.at)):
+    reached = _reachable(decoded, entry.at)
+    for index in sorted(reached):
         instruction = decoded.instructions[index]
         items.append(labels.setdefault(index, Label()))
         target = protection = None
@@ -135,6 +137,9 @@ def _body(entry: Entry, emitter: Emitter) -> tuple[list[Item], Label, list[int |
             operations = copy_instruction(
                 instruction, lambda slot: entry.variable(emitter, slot), target, protection
             )
+        if versions.UNWINDS_FROM_WORD_BEFORE_CALL and protection and index - 1 not in reached:
+            items.append(Operation("NOP", None, instruction.position, protection))
+            indexes.append(None)
         items.extend(operations)
         indexes.extend([index, *[None] * (len(operations) - 1)])
     return items, labels[entry.at], indexes

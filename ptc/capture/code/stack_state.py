@@ -60,7 +60,11 @@ def after(state: FrameState, instruction: Instruction, *, jump: bool = False) ->
     stack, slots = list(state.stack), list(state.slots)
     match name:
         case "COPY":
-            stack.append(stack[-(arg or 0)])
+            place = len(stack) - (arg or 0)
+            stack.append(stack[place])
+            if stack[place] == ItemKind.PREVIOUS:
+                # COPY, POP_EXCEPT, RERAISE: POP_EXCEPT takes the copy, what stays is a mere object.
+                stack[place] = VALUE
         case "SWAP":
             stack[-1], stack[-(arg or 0)] = stack[-(arg or 0)], stack[-1]
         case "PUSH_EXC_INFO":

@@ -100,17 +100,42 @@ class _Step:
         name = self.unit[0].opname
         if name in ("RESUME", "COPY_FREE_VARS"):
             return  # the step function has its own
-        if name == "PUSH_EXC_INFO":
-            position = len(entry.state.stack) - 1
-            self.handled[position] = emitter.fresh_local("handled")
-            emitter.copy(1)
-            emitter.store_local(self.handled[position])
+        self._track_handled(self.unit[0])
         emitter.instruction(
             entry.analysis.decoded,
             self.unit[0].index,
             target,
             lambda slot: entry.variable(emitter, slot),
         )
+        if name == "CHECK_EG_MATCH":
+            self._match_becomes_current()
+
+    def _match_becomes_current(self) -> None:
+        """`except*` makes the matching part of the group, if there is one, the current exception."""
+        unmatched = self.emitter.label()
+        self.emitter.copy(1)
+        self.emitter.jump_if_none(unmatched)
+        self.emitter.copy(1)
+        self.emitter.store_local(self.handled[max(self.handled)])
+        self.emitter.mark(unmatched)
+
+    def _track_handled(self, instruction: Instruction) -> None:
+        """Follow the PREVIOUS items that the instruction pushes or moves. None of these raises."""
+        depth = len(self.entry.state.stack)
+        handled = self.handled
+        other = depth - (instruction.arg or 0)
+        match instruction.opname:
+            case "PUSH_EXC_INFO":
+                handled[depth - 1] = self.emitter.fresh_local("handled")
+                self.emitter.copy(1)
+                self.emitter.store_local(handled[depth - 1])
+            case "COPY" if other in handled:
+                handled[depth] = handled.pop(other)
+            case "SWAP":
+                moved = {depth - 1: other, other: depth - 1}
+                self.handled = {moved.get(at, at): name for at, name in handled.items()}
+            case _:
+                pass
 
     def _jumped(self, last: Instruction, target: Label) -> None:
         """Go on at the instruction's jump target."""

@@ -52,6 +52,10 @@ NULL_ABOVE_CALLABLE: Final = PY313
 HAS_PRECALL: Final = not PY312
 HAS_CALL_KW: Final = PY313
 
+UNWINDS_FROM_WORD_BEFORE_CALL: Final = PY313
+"""3.13 looks up the handler for an exception out of a Python callee at the code word *before* the
+CALL. Compiled code never notices; code that protects only the call needs a word in front of it."""
+
 # Loops
 
 FOR_ITER_EXIT_SKIP: Final = 2 if PY313 else 1 if PY312 else 0
