@@ -50,4 +50,203 @@ template <class F> inline void parallel_for(Pool* pool, int64_t n, int64_t grain
 
 }  // namespace ptc
 
+#if defined(PTC_THREADS_IMPLEMENTATION)
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+namespace ptc {
+
+struct Pool {
+  int threads;   // with the caller
+  int started;   // helper threads that run
+  bool stopping;
+  bool cancelled;  // atomic
+  pthread_mutex_t turn;  // one pool_run at a time
+  pthread_mutex_t lock;
+  pthread_cond_t work, done;
+  // The current call, set under `lock`; `call` counts calls so that a helper joins each one once.
+  uint64_t call;
+  RangeFn fn;
+  void* context;
+  int64_t n, block;
+  int64_t next;  // atomic: first element not yet handed out
+  int active;    // atomic: helpers still in the current call
+  Pool* link;    // all pools of this library, for fork
+  pthread_t ids[1];
+};
+
+namespace detail {
+
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static Pool* pools = nullptr;
+static bool fork_handler = false;
+static __thread bool inside_pool = false;
+
+struct HelperStart {
+  Pool* pool;
+  int worker;
+};
+
+static void reset_locks(Pool* pool) {
+  pthread_mutex_init(&pool->turn, nullptr);
+  pthread_mutex_init(&pool->lock, nullptr);
+  pthread_cond_init(&pool->work, nullptr);
+  pthread_cond_init(&pool->done, nullptr);
+}
+
+// A forked child has none of the helpers, and locks in whatever state they were.
+static void after_fork() {
+  pthread_mutex_init(&pools_lock, nullptr);
+  inside_pool = false;
+  for (Pool* pool = pools; pool; pool = pool->link) {
+    reset_locks(pool);
+    pool->started = 0;
+    pool->active = 0;
+  }
+}
+
+static void take_blocks(Pool* pool, int worker) {
+  inside_pool = true;
+  for (;;) {
+    int64_t begin = __atomic_fetch_add(&pool->next, pool->block, __ATOMIC_RELAXED);
+    if (begin >= pool->n || __atomic_load_n(&pool->cancelled, __ATOMIC_RELAXED)) break;
+    int64_t end = begin + pool->block < pool->n ? begin + pool->block : pool->n;
+    pool->fn(pool->context, begin, end, worker);
+  }
+  inside_pool = false;
+}
+
+static inline void spin_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+// Kernels of a model follow each other within microseconds: look for the next one before sleeping.
+constexpr int kSpins = 2000;
+
+static void* helper(void* argument) {
+  HelperStart start = *(HelperStart*)argument;
+  free(argument);
+  Pool* pool = start.pool;
+  uint64_t seen = 0;
+  for (;;) {
+    for (int i = 0; i < kSpins && __atomic_load_n(&pool->call, __ATOMIC_ACQUIRE) == seen; ++i) spin_pause();
+    pthread_mutex_lock(&pool->lock);
+    while (pool->call == seen && !pool->stopping) pthread_cond_wait(&pool->work, &pool->lock);
+    bool stop = pool->stopping;
+    seen = pool->call;
+    pthread_mutex_unlock(&pool->lock);
+    if (stop) return nullptr;
+    take_blocks(pool, start.worker);
+    if (__atomic_sub_fetch(&pool->active, 1, __ATOMIC_ACQ_REL) == 0) {
+      pthread_mutex_lock(&pool->lock);
+      pthread_cond_signal(&pool->done);
+      pthread_mutex_unlock(&pool->lock);
+    }
+  }
+}
+
+// Starts missing helpers, signals blocked: those are the application's business. Fewer than wanted is fine.
+static void start_helpers(Pool* pool) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pool->call = 0;
+  while (pool->started < pool->threads - 1) {
+    HelperStart* start = (HelperStart*)malloc(sizeof(HelperStart));
+    if (!start) break;
+    *start = {pool, pool->started + 1};
+    if (pthread_create(&pool->ids[pool->started], nullptr, helper, start) != 0) {
+      free(start);
+      break;
+    }
+    ++pool->started;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace detail
+
+Pool* pool_open(int threads) {
+  if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads < 1) threads = 1;
+  Pool* pool = (Pool*)calloc(1, sizeof(Pool) + sizeof(pthread_t) * (size_t)threads);
+  if (!pool) return nullptr;
+  pool->threads = threads;
+  detail::reset_locks(pool);
+  pthread_mutex_lock(&detail::pools_lock);
+  if (!detail::fork_handler) detail::fork_handler = pthread_atfork(nullptr, nullptr, detail::after_fork) == 0;
+  pool->link = detail::pools;
+  detail::pools = pool;
+  pthread_mutex_unlock(&detail::pools_lock);
+  return pool;
+}
+
+void pool_close(Pool* pool) {
+  if (!pool) return;
+  pthread_mutex_lock(&detail::pools_lock);
+  for (Pool** at = &detail::pools; *at; at = &(*at)->link)
+    if (*at == pool) {
+      *at = pool->link;
+      break;
+    }
+  pthread_mutex_unlock(&detail::pools_lock);
+  pthread_mutex_lock(&pool->lock);
+  pool->stopping = true;
+  __atomic_add_fetch(&pool->call, 1, __ATOMIC_RELEASE);
+  pthread_cond_broadcast(&pool->work);
+  pthread_mutex_unlock(&pool->lock);
+  for (int i = 0; i < pool->started; ++i) pthread_join(pool->ids[i], nullptr);
+  pthread_cond_destroy(&pool->work);
+  pthread_cond_destroy(&pool->done);
+  pthread_mutex_destroy(&pool->lock);
+  pthread_mutex_destroy(&pool->turn);
+  free(pool);
+}
+
+int pool_threads(const Pool* pool) { return pool ? pool->threads : 1; }
+
+void pool_run(Pool* pool, int64_t n, int64_t grain, RangeFn fn, void* context) {
+  if (n <= 0) return;
+  if (!pool || pool->threads == 1 || n <= grain || detail::inside_pool) {
+    if (!pool_cancelled(pool)) fn(context, 0, n, 0);
+    return;
+  }
+  pthread_mutex_lock(&pool->turn);
+  pthread_mutex_lock(&pool->lock);
+  if (pool->started < pool->threads - 1 && pool->started == 0) detail::start_helpers(pool);
+  int64_t blocks = 4 * (int64_t)(pool->started + 1);
+  int64_t block = (n + blocks - 1) / blocks;
+  pool->fn = fn;
+  pool->context = context;
+  pool->n = n;
+  pool->block = block > grain ? block : (grain > 0 ? grain : 1);
+  pool->next = 0;
+  pool->active = pool->started;
+  __atomic_add_fetch(&pool->call, 1, __ATOMIC_RELEASE);
+  pthread_cond_broadcast(&pool->work);
+  pthread_mutex_unlock(&pool->lock);
+  detail::take_blocks(pool, 0);
+  for (int i = 0; i < detail::kSpins && __atomic_load_n(&pool->active, __ATOMIC_ACQUIRE); ++i) detail::spin_pause();
+  pthread_mutex_lock(&pool->lock);
+  while (__atomic_load_n(&pool->active, __ATOMIC_ACQUIRE)) pthread_cond_wait(&pool->done, &pool->lock);
+  pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(&pool->turn);
+}
+
+void pool_cancel(Pool* pool) {
+  if (pool) __atomic_store_n(&pool->cancelled, true, __ATOMIC_RELAXED);
+}
+void pool_resume(Pool* pool) {
+  if (pool) __atomic_store_n(&pool->cancelled, false, __ATOMIC_RELAXED);
+}
+bool pool_cancelled(const Pool* pool) { return pool && __atomic_load_n(&pool->cancelled, __ATOMIC_RELAXED); }
+
+}  // namespace ptc
+
+#endif  // PTC_THREADS_IMPLEMENTATION
+
 #endif
