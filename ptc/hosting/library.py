@@ -1,0 +1,187 @@
+"""A library in this process: opened models and sessions as Python objects that free themselves."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ptc.hosting.abi import ABI_VERSION, STATUS, Api, DLTensor, OpenOptions
+from ptc.hosting.elf import SharedLibrary, inspect_library
+from ptc.hosting.manifest import Manifest, from_text
+from ptc.support.diagnostics import CompileError
+
+_SYMBOL = "_ptc_api"
+_WEIGHTS_SECTION = ".ptc_weights"
+#: Weights up to this size are compared with their hash at every load (about a tenth of a second).
+HASHED_AT_LOAD = 64 << 20
+
+
+class Library:
+    """A checked and loaded library. Never unloaded: sessions and callbacks may outlive any
+    owner."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self.file = inspect_library(path)
+        symbol = next((s for s in self.file.symbols if s.endswith(_SYMBOL)), None)
+        if symbol is None:
+            raise CompileError(
+                "PTC-R003",
+                f"{path} was not made by ptc: it has no function NAME{_SYMBOL}",
+                hint="compile the model with `ptc compile`",
+            )
+        try:
+            self.handle = ctypes.CDLL(str(self.path), mode=ctypes.DEFAULT_MODE)
+        except OSError as error:
+            raise CompileError("PTC-R008", f"the system cannot load {path}: {error}") from None
+        get_api = getattr(self.handle, symbol)
+        get_api.restype = ctypes.POINTER(Api)
+        self.api: Any = get_api().contents
+        if self.api.abi_version != ABI_VERSION or self.api.struct_size < ctypes.sizeof(Api):
+            raise CompileError(
+                "PTC-R004",
+                f"{path} has interface version {self.api.abi_version}, "
+                f"this ptc uses version {ABI_VERSION}",
+                hint="compile the model again with this version of ptc",
+            )
+        text = (self.api.manifest() or b"").decode("utf-8", "replace")
+        self.manifest: Manifest = from_text(text, f"the manifest in {path}")
+        _compare_with_file(self.path, self.manifest)
+
+    def check_weights(self) -> None:
+        """Compare the weights with the hash in the manifest. Raises CompileError PTC-R007."""
+        expected = self.manifest.hashes.get("weights")
+        if not expected:
+            return
+        weights = self.manifest.weights
+        if weights.storage == "file":
+            path = self.path.parent / (weights.file or "")
+            if not path.is_file():
+                raise CompileError(
+                    "PTC-R007",
+                    f"the weights file {path} is missing",
+                    hint=f"copy it to the folder of {self.path.name}",
+                )
+            actual = hash_range(path, 0, path.stat().st_size)
+        else:
+            actual = _hash_section(self.file, weights.bytes)
+        if actual != expected:
+            raise CompileError(
+                "PTC-R007",
+                f"the weights of {self.path} are damaged: their hash is {actual[:12]}…, "
+                f"expected {expected[:12]}…",
+                hint="copy the library again, or compile the model again",
+            )
+
+
+class Model:
+    """An opened model: the weights in memory. Closed when nothing uses it any more."""
+
+    def __init__(self, library: Library, threads: int, weights: Path | None = None) -> None:
+        self.library = library
+        options = OpenOptions(
+            ctypes.sizeof(OpenOptions), threads, str(weights).encode() if weights else None, None
+        )
+        handle = ctypes.c_void_p()
+        message = ctypes.create_string_buffer(1024)
+        status = library.api.open(
+            ctypes.byref(options), ctypes.byref(handle), message, len(message)
+        )
+        if status:
+            raise status_error(status, message.value.decode("utf-8", "replace"))
+        self.handle = handle
+        self._close = weakref.finalize(self, library.api.close, handle)
+
+
+class Session:
+    """Working memory for one run at a time; a lock lets threads take turns."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.api = model.library.api
+        self.lock = threading.Lock()
+        handle = ctypes.c_void_p()
+        status = self.api.session_new(model.handle, ctypes.byref(handle))
+        if status:
+            raise status_error(status, "")
+        self.handle = handle
+        # The argument keeps the model open until this session is freed.
+        self._free = weakref.finalize(self, _free_session, self.api, handle, model)
+
+    def run(self, entry: int, inputs: Sequence[DLTensor], outputs: Sequence[DLTensor]) -> None:
+        """Run entry number `entry`. Raises CompileError of the code that fits the status."""
+        status = self.api.run(
+            self.handle, entry, _pointers(inputs), len(inputs), _pointers(outputs), len(outputs)
+        )
+        if status:
+            message = self.api.last_error(self.handle) or b""
+            raise status_error(status, message.decode("utf-8", "replace"))
+
+    def release(self, output: DLTensor) -> None:
+        self.api.release(self.handle, ctypes.byref(output))
+
+    def cancel(self) -> None:
+        """End the run in progress, from another thread."""
+        self.api.cancel(self.handle)
+
+    def peak_memory(self) -> int:
+        """Bytes of working memory used at most so far."""
+        return int(self.api.peak_memory(self.handle))
+
+
+def status_error(status: int, message: str) -> CompileError:
+    """The diagnostic for a status other than 0."""
+    code, meaning, hint = STATUS.get(status, ("PTC-R023", f"unknown status {status}", ""))
+    return CompileError(code, message or meaning, hint=hint)
+
+
+def hash_range(path: Path, offset: int, size: int) -> str:
+    """SHA-256 of `size` bytes of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        while size > 0 and (piece := stream.read(min(size, 1 << 20))):
+            digest.update(piece)
+            size -= len(piece)
+    return digest.hexdigest()
+
+
+def _hash_section(file: SharedLibrary, size: int) -> str:
+    section = file.section(_WEIGHTS_SECTION)
+    if section is None or section.size < size:
+        raise CompileError(
+            "PTC-R007",
+            f"{file.path} has lost its weights (section {_WEIGHTS_SECTION})",
+            hint="do not strip sections that are not debug information",
+        )
+    return hash_range(file.path, section.offset, size)
+
+
+def _compare_with_file(library: Path, embedded: Manifest) -> None:
+    """A manifest beside the library must be the library's own, or a deployment mixed two builds."""
+    path = library.parent / f"{embedded.name}.json"
+    if library.name != f"lib{embedded.name}.so" or not path.is_file():
+        return
+    if from_text(path.read_text(encoding="utf-8"), str(path)) != embedded:
+        raise CompileError(
+            "PTC-R006",
+            f"{path} does not belong to {library.name}: the library holds another manifest",
+            hint="copy both again, or remove the .json file, which the library does not need",
+        )
+
+
+def _pointers(tensors: Sequence[DLTensor]) -> Any:
+    array = (ctypes.POINTER(DLTensor) * max(1, len(tensors)))()
+    for i, tensor in enumerate(tensors):
+        array[i] = ctypes.pointer(tensor)
+    return array
+
+
+def _free_session(api: Any, handle: ctypes.c_void_p, model: Model) -> None:
+    del model
+    api.session_free(handle)

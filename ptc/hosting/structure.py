@@ -1,0 +1,176 @@
+"""Argument and result structures at run time, without torch and without the user's code.
+
+Reads the manifest's form (`{"leaf": 0}`, `{"const": null}`, `{"kind": "dict", ...}`), takes a
+call's arguments apart and puts results together. Classes that this process has not imported (a
+dataclass of the user's, a ModelOutput) are replaced by ones with the same fields: named tuples stay
+tuples, others become `Fields`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from ptc.support.diagnostics import CompileError
+
+Json = Mapping[str, Any]
+
+
+class Fields(dict[str, Any]):
+    """A result with named fields, reached as `r.logits`, `r["logits"]` or, by position, `r[0]`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getitem__(name)
+        except KeyError:
+            raise AttributeError(f"no field `{name}`; there are {list(self)}") from None
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (int, slice)) and key not in self.keys():
+            return tuple(self.values())[key]
+        return super().__getitem__(key)
+
+
+def leaves(structure: Json) -> Iterator[int]:
+    """Numbers of all leaves, depth first."""
+    if "leaf" in structure:
+        yield structure["leaf"]
+    for child in structure.get("children", ()):
+        yield from leaves(child)
+
+
+def flatten(structure: Json, value: Any, path: str, found: dict[int, Any]) -> None:
+    """Take `value` apart along `structure`; `found` gets leaf number -> value.
+
+    Raises CompileError PTC-R010 where the containers differ, PTC-R014 where a value that was fixed
+    when the library was made has another value now.
+    """
+    if "leaf" in structure:
+        found[structure["leaf"]] = value
+        return
+    if "const" in structure:
+        expected = plain(structure["const"])
+        if not _same(value, expected):
+            raise CompileError(
+                "PTC-R014",
+                f"`{path}` is {value!r}, but the library was made for {expected!r}",
+                hint="compile the model again with this value",
+            )
+        return
+    parts = zip(
+        structure["children"], _paths(structure, path), _items(structure, value, path), strict=True
+    )
+    for child, where, item in parts:
+        flatten(child, item, where, found)
+
+
+def build(structure: Json, values: Sequence[Any]) -> Any:
+    """Put values together along `structure`."""
+    if "leaf" in structure:
+        return values[structure["leaf"]]
+    if "const" in structure:
+        return plain(structure["const"])
+    items = [build(child, values) for child in structure["children"]]
+    keys = [plain(key) for key in structure.get("keys", ())]
+    type_name = structure.get("type", "")
+    match structure["kind"]:
+        case "list":
+            return items
+        case "tuple":
+            return tuple(items)
+        case "dict":
+            fields = dict(zip(keys, items, strict=True))
+            if not type_name:
+                return fields
+            return _make(type_name, fields, lambda: Fields(fields))
+        case "namedtuple":
+            made = _named_tuple(type_name.rpartition(".")[2] or "Result", tuple(keys))
+            return _make(type_name, dict(zip(keys, items, strict=True)), lambda: made(*items))
+        case _:
+            fields = dict(zip(keys, items, strict=True))
+            return _make(type_name, fields, lambda: Fields(fields))
+
+
+def plain(value: Any) -> Any:
+    """A plain value from its JSON form, where infinities and foreign values have a tag."""
+    if isinstance(value, Mapping):
+        return float(value["float"]) if "float" in value else value.get("python")
+    return value
+
+
+def _paths(structure: Json, path: str) -> list[str]:
+    """How a user writes each child: `batch.ids`, `state[0]`."""
+    keys = [plain(key) for key in structure.get("keys", ())] or range(len(structure["children"]))
+    return [f"{path}.{key}" if isinstance(key, str) else f"{path}[{key!r}]" for key in keys]
+
+
+def _items(structure: Json, value: Any, path: str) -> list[Any]:
+    """The parts of a container in the structure's order."""
+    kind, count = structure["kind"], len(structure["children"])
+    keys = [plain(key) for key in structure.get("keys", ())]
+    if kind in ("list", "tuple", "namedtuple") and isinstance(value, (list, tuple)):
+        if len(value) == count:
+            return list(value)
+        raise _differs(path, f"has {len(value)} parts", f"{count}")
+    if isinstance(value, Mapping) and keys:
+        missing = [key for key in keys if key not in value]
+        extra = [key for key in value if key not in keys]
+        if missing or extra:
+            raise _differs(path, f"has the keys {list(value)}", f"{keys}")
+        return [value[key] for key in keys]
+    if kind in ("dataclass", "object", "namedtuple", "dict") and all(
+        isinstance(key, str) and hasattr(value, key) for key in keys
+    ):
+        return [getattr(value, key) for key in keys]
+    raise _differs(path, f"is a {type(value).__name__}", f"a {kind}")
+
+
+def _differs(path: str, actual: str, expected: str) -> CompileError:
+    return CompileError("PTC-R010", f"`{path}` {actual}, the library was made for {expected}")
+
+
+def _same(value: Any, expected: Any) -> bool:
+    numbers = (bool, int, float)
+    if isinstance(value, numbers) and isinstance(expected, numbers):
+        return value == expected or (value != value and expected != expected)
+    if type(value) is type(expected):
+        return bool(value == expected)
+    # Values that JSON cannot hold (an element type, a device) are kept as their repr.
+    return isinstance(expected, str) and repr(value) == expected
+
+
+def _make(type_name: str, fields: dict[str, Any], otherwise: Callable[[], Any]) -> Any:
+    """An instance of the named class if this process has it, else what stands in for it."""
+    kind = _loaded_class(type_name)
+    if kind is None:
+        return otherwise()
+    if dataclasses.is_dataclass(kind):
+        known = {f.name for f in dataclasses.fields(kind) if f.init}
+        if not set(fields) <= known:
+            return otherwise()
+    try:
+        return kind(**fields)
+    except TypeError:
+        return otherwise()
+
+
+def _loaded_class(type_name: str) -> type | None:
+    """The class `package.module.Outer.Inner`, only if its module is loaded already."""
+    parts = type_name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        value: Any = sys.modules.get(".".join(parts[:cut]))
+        if value is None:
+            continue
+        for part in parts[cut:]:
+            value = getattr(value, part, None)
+        return value if isinstance(value, type) else None
+    return None
+
+
+@cache
+def _named_tuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
+    return namedtuple(name, fields)  # type: ignore[misc]  # fields known at run time

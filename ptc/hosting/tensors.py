@@ -1,0 +1,200 @@
+"""Between Python's arrays and DLPack's: NumPy arrays, and torch tensors where torch is loaded.
+
+torch is never imported here. A tensor can only be given where the caller has imported torch, and
+then it is found in `sys.modules`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ptc.hosting.abi import CPU_DEVICE, DLDataType, DLDevice, DLTensor
+from ptc.hosting.dtypes import ElementType, array_accepts, array_type_name, element_type
+from ptc.hosting.manifest import TensorInfo
+from ptc.support.diagnostics import CompileError
+
+_EMPTY = ctypes.create_string_buffer(64)
+_NOWHERE = ctypes.addressof(_EMPTY)
+
+
+@dataclass(slots=True)
+class Operand:
+    """A compact row-major tensor ready for the library.
+
+    `owner` keeps the memory alive. `write_to` is the caller's own array where `owner` is a copy of
+    it that the library may have changed.
+    """
+
+    pointer: int
+    shape: tuple[int, ...]
+    type: ElementType
+    owner: Any
+    write_to: Any = None
+
+    def descriptor(self) -> DLTensor:
+        """The DLPack form. The shape array lives as long as the descriptor."""
+        # torch gives empty tensors the address 0, which would ask the library to allocate.
+        return describe(self.pointer or _NOWHERE, self.shape, self.type)
+
+    def write_back(self) -> None:
+        """Give the caller's array what the library wrote into the copy."""
+        if self.write_to is not None:
+            if is_torch_tensor(self.write_to):
+                self.write_to.copy_(self.owner)
+            else:
+                np.copyto(self.write_to, self.owner)
+
+
+def describe(pointer: int | None, shape: Sequence[int], kind: ElementType) -> DLTensor:
+    """A descriptor for compact row-major memory; `pointer` None asks the library to allocate."""
+    sizes = (ctypes.c_int64 * len(shape))(*shape)
+    return DLTensor(
+        data=pointer or None,
+        device=DLDevice(CPU_DEVICE, 0),
+        ndim=len(shape),
+        dtype=DLDataType(kind.code, kind.bits, 1),
+        shape=ctypes.cast(sizes, ctypes.POINTER(ctypes.c_int64)),
+        strides=None,
+        byte_offset=0,
+    )
+
+
+def is_torch_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor of the torch that this process has imported, if it has."""
+    torch = sys.modules.get("torch")
+    tensor = getattr(torch, "Tensor", None)
+    return tensor is not None and isinstance(value, tensor)
+
+
+def operand(value: Any, info: TensorInfo) -> Operand:
+    """`value` for the input `info`. Element type and device are checked here, the shape is not.
+
+    Raises CompileError PTC-R011 (element type), PTC-R013 (device or layout), PTC-R010 (no tensor).
+    """
+    if is_torch_tensor(value):
+        return _torch_operand(value, info)
+    return _numpy_operand(_as_array(value, info), info)
+
+
+def new_array(shape: tuple[int, ...], kind: ElementType, *, as_torch: bool) -> Operand:
+    """Uninitialised memory for an output."""
+    if as_torch:
+        torch = sys.modules["torch"]
+        tensor = torch.empty(shape, dtype=getattr(torch, kind.long_name))
+        return Operand(tensor.data_ptr(), shape, kind, tensor)
+    array = np.empty(shape, kind.numpy)
+    return Operand(array.ctypes.data, shape, kind, array)
+
+
+def copy_out(descriptor: DLTensor, kind: ElementType, *, as_torch: bool) -> Any:
+    """A copy of an output that the library allocated."""
+    shape = tuple(descriptor.shape[i] for i in range(descriptor.ndim))
+    result = new_array(shape, kind, as_torch=as_torch)
+    count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    if count:
+        ctypes.memmove(result.pointer, descriptor.data + descriptor.byte_offset, count)
+    return result.owner
+
+
+def _as_array(value: Any, info: TensorInfo) -> np.ndarray[Any, Any]:
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bool, int, float, complex)):
+        return _number(value, info)
+    if not isinstance(value, (np.generic, list, tuple)) and hasattr(value, "__dlpack__"):
+        try:
+            return np.from_dlpack(value)
+        except (TypeError, RuntimeError, BufferError) as error:
+            raise CompileError(
+                "PTC-R013", f"the input `{info.name}` cannot be read on the CPU: {error}"
+            ) from None
+    array = np.asarray(value)
+    if array.dtype == object or array.dtype.kind in "USV":
+        raise CompileError(
+            "PTC-R010",
+            f"the input `{info.name}` is a {type(value).__name__}, "
+            f"expected an array of {info.dtype}",
+        )
+    return array
+
+
+def _number(value: complex, info: TensorInfo) -> np.ndarray[Any, Any]:
+    """A Python number takes the input's type, unless that would change its value's kind."""
+    kind = info.type
+    fits = (
+        isinstance(value, bool)
+        if kind.name == "bool"
+        else isinstance(value, int)
+        if kind.is_integer
+        else not isinstance(value, complex) or not (kind.is_float)
+    )
+    if not fits:
+        raise _wrong_type(info, type(value).__name__)
+    try:
+        return np.array(value, dtype=kind.numpy)
+    except OverflowError:
+        raise CompileError(
+            "PTC-R011", f"the input `{info.name}` is {value}, which {info.dtype} cannot hold"
+        ) from None
+
+
+def _numpy_operand(array: np.ndarray[Any, Any], info: TensorInfo) -> Operand:
+    kind = info.type
+    if not array.dtype.isnative:
+        raise CompileError(
+            "PTC-R013",
+            f"the input `{info.name}` has the byte order of another machine",
+            hint="convert it with `array.astype(array.dtype.newbyteorder('='))`",
+        )
+    if not array_accepts(kind, array):
+        raise _wrong_type(info, array_type_name(array))
+    if info.mutated and not array.flags.writeable:
+        raise CompileError(
+            "PTC-R013", f"the input `{info.name}` is read-only, but the model writes to it"
+        )
+    compact = (
+        array if array.flags.c_contiguous and array.flags.aligned else np.array(array, order="C")
+    )
+    copied = compact is not array
+    return Operand(
+        compact.ctypes.data, array.shape, kind, compact, array if copied and info.mutated else None
+    )
+
+
+def _torch_operand(tensor: Any, info: TensorInfo) -> Operand:
+    kind = info.type
+    given = str(tensor.dtype).removeprefix("torch.")
+    if given != kind.long_name:
+        short = element_type(given)
+        raise _wrong_type(info, short.name if short else given)
+    if tensor.device.type != "cpu" or not str(tensor.layout).endswith("strided"):
+        raise CompileError(
+            "PTC-R013",
+            f"the input `{info.name}` is on {tensor.device} with layout {tensor.layout}, "
+            "expected a dense tensor on the CPU",
+            hint="move it with `.cpu()`",
+        )
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    compact = plain.contiguous()
+    copied = compact.data_ptr() != tensor.data_ptr()
+    return Operand(
+        compact.data_ptr(),
+        tuple(tensor.shape),
+        kind,
+        compact,
+        tensor.detach() if copied and info.mutated else None,
+    )
+
+
+def _wrong_type(info: TensorInfo, given: str) -> CompileError:
+    return CompileError(
+        "PTC-R011",
+        f"the input `{info.name}` has element type {given}, expected {info.dtype}",
+        hint=f"convert it, for example with `.astype('{info.type.long_name}')`",
+    )
