@@ -1,104 +1,118 @@
-"""The C interface of a library (ptc/runtime/ptc_abi.h, version 1) as ctypes declarations."""
+"""ptc_abi.h as ctypes sees it: structures, status codes, the api table of a loaded library.
+
+Owns the mirror of the C declarations and nothing else. Must not know manifests, NumPy or torch.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from ctypes import (
-    CFUNCTYPE,
-    POINTER,
-    Structure,
-    c_char_p,
-    c_int32,
-    c_int64,
-    c_size_t,
-    c_uint8,
-    c_uint16,
-    c_uint32,
-    c_uint64,
-    c_void_p,
-)
+import enum
+from pathlib import Path
 
 ABI_VERSION = 1
-CPU_DEVICE = 1  # kDLCPU
 
 
-class DLDevice(Structure):
-    _fields_ = (("device_type", c_int32), ("device_id", c_int32))
+class Status(enum.IntEnum):
+    """`ptc_status`."""
+
+    OK = 0
+    ARGUMENT = 1
+    SHAPE = 2
+    DTYPE = 3
+    LAYOUT = 4
+    DEVICE = 5
+    MEMORY = 6
+    CPU = 7
+    IO = 8
+    RUNTIME = 9
+    CANCELLED = 10
 
 
-class DLDataType(Structure):
-    _fields_ = (("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16))
+class DLDevice(ctypes.Structure):
+    _fields_ = (("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32))
 
 
-class DLTensor(Structure):
+class DLDataType(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class DLTensor(ctypes.Structure):
     _fields_ = (
-        ("data", c_void_p),
+        ("data", ctypes.c_void_p),
         ("device", DLDevice),
-        ("ndim", c_int32),
+        ("ndim", ctypes.c_int32),
         ("dtype", DLDataType),
-        ("shape", POINTER(c_int64)),
-        ("strides", POINTER(c_int64)),
-        ("byte_offset", c_uint64),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
     )
 
 
-class OpenOptions(Structure):
+class OpenOptions(ctypes.Structure):
     _fields_ = (
-        ("struct_size", c_uint32),
-        ("threads", c_int32),
-        ("weights_path", c_char_p),
-        ("weight_pointers", POINTER(c_void_p)),
+        ("struct_size", ctypes.c_uint32),
+        ("threads", ctypes.c_int32),
+        ("weights_path", ctypes.c_char_p),
+        ("weight_pointers", ctypes.POINTER(ctypes.c_void_p)),
     )
 
 
-_Tensors = POINTER(POINTER(DLTensor))
+_Handle = ctypes.c_void_p
+_TensorPointers = ctypes.POINTER(ctypes.POINTER(DLTensor))
+
+MANIFEST = ctypes.CFUNCTYPE(ctypes.c_char_p)
+OPEN = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(OpenOptions), ctypes.POINTER(_Handle), ctypes.c_char_p,
+    ctypes.c_size_t,
+)  # fmt: skip
+CLOSE = ctypes.CFUNCTYPE(None, _Handle)
+SESSION_NEW = ctypes.CFUNCTYPE(ctypes.c_int, _Handle, ctypes.POINTER(_Handle))
+SESSION_FREE = ctypes.CFUNCTYPE(None, _Handle)
+ENTRY_COUNT = ctypes.CFUNCTYPE(ctypes.c_uint32)
+ENTRY_INDEX = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)
+RUN = ctypes.CFUNCTYPE(
+    ctypes.c_int, _Handle, ctypes.c_uint32, _TensorPointers, ctypes.c_size_t, _TensorPointers,
+    ctypes.c_size_t,
+)  # fmt: skip
+RELEASE = ctypes.CFUNCTYPE(None, _Handle, ctypes.POINTER(DLTensor))
+LAST_ERROR = ctypes.CFUNCTYPE(ctypes.c_char_p, _Handle)
+CANCEL = ctypes.CFUNCTYPE(None, _Handle)
+PEAK_MEMORY = ctypes.CFUNCTYPE(ctypes.c_size_t, _Handle)
+RUN_RAW = ctypes.CFUNCTYPE(
+    ctypes.c_int, _Handle, ctypes.c_uint32, ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_int64),
+)  # fmt: skip
 
 
-class Api(Structure):
-    """`ptc_api`. Fields after these belong to newer versions and are not touched."""
+class Api(ctypes.Structure):
+    """`ptc_api`. Fields after `struct_size` bytes do not exist in an older library."""
 
     _fields_ = (
-        ("abi_version", c_uint32),
-        ("struct_size", c_uint32),
-        ("manifest", CFUNCTYPE(c_char_p)),
-        (
-            "open",
-            CFUNCTYPE(ctypes.c_int, POINTER(OpenOptions), POINTER(c_void_p), c_char_p, c_size_t),
-        ),
-        ("close", CFUNCTYPE(None, c_void_p)),
-        ("session_new", CFUNCTYPE(ctypes.c_int, c_void_p, POINTER(c_void_p))),
-        ("session_free", CFUNCTYPE(None, c_void_p)),
-        ("entry_count", CFUNCTYPE(c_uint32)),
-        ("entry_index", CFUNCTYPE(c_int32, c_char_p)),
-        (
-            "run",
-            CFUNCTYPE(ctypes.c_int, c_void_p, c_uint32, _Tensors, c_size_t, _Tensors, c_size_t),
-        ),
-        ("release", CFUNCTYPE(None, c_void_p, POINTER(DLTensor))),
-        ("last_error", CFUNCTYPE(c_char_p, c_void_p)),
-        ("cancel", CFUNCTYPE(None, c_void_p)),
-        ("peak_memory", CFUNCTYPE(c_size_t, c_void_p)),
-        (
-            "run_raw",
-            CFUNCTYPE(ctypes.c_int, c_void_p, c_uint32, POINTER(c_void_p), POINTER(c_int64)),
-        ),
+        ("abi_version", ctypes.c_uint32),
+        ("struct_size", ctypes.c_uint32),
+        ("manifest", MANIFEST),
+        ("open", OPEN),
+        ("close", CLOSE),
+        ("session_new", SESSION_NEW),
+        ("session_free", SESSION_FREE),
+        ("entry_count", ENTRY_COUNT),
+        ("entry_index", ENTRY_INDEX),
+        ("run", RUN),
+        ("release", RELEASE),
+        ("last_error", LAST_ERROR),
+        ("cancel", CANCEL),
+        ("peak_memory", PEAK_MEMORY),
+        ("run_raw", RUN_RAW),
     )
 
 
-#: `ptc_status` -> (diagnostic code, what it means, hint).
-STATUS: dict[int, tuple[str, str, str]] = {
-    1: ("PTC-R010", "the library refused the arguments", ""),
-    2: ("PTC-R012", "an input has the wrong shape", ""),
-    3: ("PTC-R011", "an input has the wrong element type", ""),
-    4: ("PTC-R013", "an input has the wrong memory layout", ""),
-    5: ("PTC-R013", "an input is on the wrong device", ""),
-    6: ("PTC-R021", "there is not enough memory", "free memory or use smaller inputs"),
-    7: (
-        "PTC-R005",
-        "this processor lacks instructions that the library uses",
-        "compile the model on this machine, or with a lower `--target`",
-    ),
-    8: ("PTC-R007", "the weights cannot be read", "copy the library and its weights file again"),
-    9: ("PTC-R020", "a check inside the model failed", ""),
-    10: ("PTC-R022", "the run was cancelled", ""),
-}
+def load_api(library: Path, name: str) -> tuple[ctypes.CDLL, Api]:
+    """dlopen `library` and return its api table; the CDLL must outlive every use of the table.
+
+    Raises OSError when it cannot be loaded, AttributeError when it exports no `NAME_ptc_api`.
+    """
+    handle = ctypes.CDLL(str(library), mode=ctypes.RTLD_LOCAL)
+    getter = getattr(handle, f"{name}_ptc_api")
+    getter.restype = ctypes.POINTER(Api)
+    getter.argtypes = []
+    return handle, getter().contents

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptc.hosting.abi import ABI_VERSION, STATUS, Api, DLTensor, OpenOptions
+from ptc.hosting.abi import ABI_VERSION, Api, DLTensor, OpenOptions, Status
 from ptc.hosting.elf import SharedLibrary, inspect_library
 from ptc.hosting.manifest import Manifest, from_text
 from ptc.support.diagnostics import CompileError
@@ -19,6 +19,29 @@ _SYMBOL = "_ptc_api"
 _WEIGHTS_SECTION = ".ptc_weights"
 #: Weights up to this size are compared with their hash at every load (about a tenth of a second).
 HASHED_AT_LOAD = 64 << 20
+
+
+#: `ptc_status` -> (diagnostic code, what it means, hint).
+_STATUS: dict[int, tuple[str, str, str]] = {
+    Status.ARGUMENT: ("PTC-R010", "the library refused the arguments", ""),
+    Status.SHAPE: ("PTC-R012", "an input has the wrong shape", ""),
+    Status.DTYPE: ("PTC-R011", "an input has the wrong element type", ""),
+    Status.LAYOUT: ("PTC-R013", "an input has the wrong memory layout", ""),
+    Status.DEVICE: ("PTC-R013", "an input is on the wrong device", ""),
+    Status.MEMORY: ("PTC-R021", "there is not enough memory", "free memory or use smaller inputs"),
+    Status.CPU: (
+        "PTC-R005",
+        "this processor lacks instructions that the library uses",
+        "compile the model on this machine, or with a lower `--target`",
+    ),
+    Status.IO: (
+        "PTC-R007",
+        "the weights cannot be read",
+        "copy the library and its weights file again",
+    ),
+    Status.RUNTIME: ("PTC-R020", "a check inside the model failed", ""),
+    Status.CANCELLED: ("PTC-R022", "the run was cancelled", ""),
+}
 
 
 class Library:
@@ -36,7 +59,7 @@ class Library:
                 hint="compile the model with `ptc compile`",
             )
         try:
-            self.handle = ctypes.CDLL(str(self.path), mode=ctypes.DEFAULT_MODE)
+            self.handle = ctypes.CDLL(str(self.path), mode=ctypes.RTLD_LOCAL)
         except OSError as error:
             raise CompileError("PTC-R008", f"the system cannot load {path}: {error}") from None
         get_api = getattr(self.handle, symbol)
@@ -136,7 +159,7 @@ class Session:
 
 def status_error(status: int, message: str) -> CompileError:
     """The diagnostic for a status other than 0."""
-    code, meaning, hint = STATUS.get(status, ("PTC-R023", f"unknown status {status}", ""))
+    code, meaning, hint = _STATUS.get(status, ("PTC-R023", f"unknown status {status}", ""))
     return CompileError(code, message or meaning, hint=hint)
 
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ptc.hosting.abi import CPU_DEVICE, DLDataType, DLDevice, DLTensor
+from ptc.hosting.abi import DLDataType, DLDevice, DLTensor
 from ptc.hosting.dtypes import ElementType, array_accepts, array_type_name, element_type
 from ptc.hosting.manifest import TensorInfo
 from ptc.support.diagnostics import CompileError
 
+_CPU = 1  # kDLCPU
 _EMPTY = ctypes.create_string_buffer(64)
 _NOWHERE = ctypes.addressof(_EMPTY)
 
@@ -56,7 +57,7 @@ def describe(pointer: int | None, shape: Sequence[int], kind: ElementType) -> DL
     sizes = (ctypes.c_int64 * len(shape))(*shape)
     return DLTensor(
         data=pointer or None,
-        device=DLDevice(CPU_DEVICE, 0),
+        device=DLDevice(_CPU, 0),
         ndim=len(shape),
         dtype=DLDataType(kind.code, kind.bits, 1),
         shape=ctypes.cast(sizes, ctypes.POINTER(ctypes.c_int64)),
