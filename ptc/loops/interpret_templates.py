@@ -72,8 +72,10 @@ def _attention(operands: dict[str, Array], attrs: Any) -> Array:
         scores = np.where(allowed, scores, -np.inf)
     if "mask" in operands:
         scores = scores + operands["mask"]
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    weights = weights / weights.sum(-1, keepdims=True)
+    top = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(top == -np.inf, 0, top))
+    # rows that are masked entirely sum to 0 and stay 0
+    weights = weights / np.where(top == -np.inf, 1, weights.sum(-1, keepdims=True))
     return np.matmul(weights.astype(q.dtype), v)
 
 

@@ -72,8 +72,8 @@ TEMPLATES: dict[str, Template] = {
     "conv3d": _conv(3),
     # weights[s] = softmax over s of (scale * sum_e q(b,h,i,e) * k(b,h,s,e) + mask(b,h,i,s));
     # out[b, h, i, d] = sum_s weights[s] * v(b, h, s, d). With `causal`, s <= i only. A mask operand
-    # is float and added (a boolean mask is written as where(mask, 0, -inf)). Rows without any
-    # finite score give NaN, as softmax does.
+    # is float and added (a boolean mask is written as where(mask, 0, -inf)). Rows whose scores are
+    # all -inf give 0, as torch's attention does (its softmax alone would give NaN).
     "attention": Template(
         "attention",
         ("b", "h", "i", "d"),

@@ -1,0 +1,22 @@
+"""The operator families: every module that registers rules, by name, in the order they load.
+
+A new family is a new line here. Nothing is imported by this file; `registry` loads the modules on
+its first query, so that rules may import the registry.
+"""
+
+FAMILIES: tuple[str, ...] = (
+    "ptc.ops.pointwise_arith",
+    "ptc.ops.pointwise_math",
+    "ptc.ops.activation",
+    "ptc.ops.compare_logic",
+    "ptc.ops.cast_copy",
+    "ptc.ops.creation",
+    "ptc.ops.views",
+    "ptc.ops.concat",
+    "ptc.ops.reduce",
+    "ptc.ops.softmax",
+    "ptc.ops.norm",
+    "ptc.ops.matmul",
+    "ptc.ops.attention",
+    "ptc.ops.conv",
+)

@@ -1,0 +1,610 @@
+"""Reductions: sums, extremes, products, variances, norms, tests, positions.
+
+Every result has its own kernel (values and indices, variance and mean), so that an unused one costs
+nothing. Sums of 16-bit floats are kept in f32, of integers in i64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+
+from ptc.loops import build as b
+from ptc.loops.index import Index
+from ptc.loops.nodes import DType, Expr, Ref
+from ptc.ops.cast_copy import convert
+from ptc.ops.dtypes import (
+    accumulation_type,
+    compute_type,
+    integer_range,
+    requested,
+    sum_result,
+)
+from ptc.ops.elementwise import reject_complex
+from ptc.ops.nests import inner_loops, outer_loops
+from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
+from ptc.ops.registry import lowers, samples, samples_for
+from ptc.ops.shapes import ZERO, normal_dim, normal_dims, product, ravel, reduced_shape, reshape
+
+aten = torch.ops.aten
+
+Dims = Sequence[int] | int | None
+
+
+# --- the one shape of a reduction ---------------------------------------------------------------
+
+
+def lowest(dtype: DType) -> Expr:
+    """The identity of max."""
+    if dtype.is_float:
+        return b.literal(-math.inf, dtype)
+    return b.literal(dtype is not DType.BOOL and integer_range(dtype)[0], dtype)
+
+
+def highest(dtype: DType) -> Expr:
+    """The identity of min."""
+    if dtype.is_float:
+        return b.literal(math.inf, dtype)
+    return b.literal(dtype is DType.BOOL or integer_range(dtype)[1], dtype)
+
+
+def out_index(rank: int, dims: Sequence[int], outer: dict[int, Index], keepdim: bool) -> Indices:
+    """Where the result for the loop indices `outer` goes."""
+    if keepdim:
+        return tuple(ZERO if d in dims else outer[d] for d in range(rank))
+    return tuple(outer[d] for d in range(rank) if d not in dims)
+
+
+def accumulate(
+    ctx: LoweringContext,
+    k: KernelBuilder,
+    x: TensorValue,
+    dims: Sequence[int],
+    outer: dict[int, Index],
+    op: str,
+    init: Expr,
+    value: Callable[[Expr], Expr],
+) -> Ref:
+    """Inside a kernel: combine `value(element)` over `dims` of x."""
+    ref = k.accumulator(op, init, init.dtype)
+    with inner_loops(k, x.shape, dims, outer) as index:
+        k.update(ref, value(ctx.load(x, index)))
+    return ref
+
+
+def reduction(
+    ctx: LoweringContext,
+    x: TensorValue,
+    dims: Sequence[int],
+    keepdim: bool,
+    op: str,
+    init: Expr,
+    value: Callable[[Expr], Expr],
+    finish: Callable[[Expr], Expr],
+    result: DType,
+) -> TensorValue:
+    """One kernel: `finish` of the combination of `value(element)`, in the type of `init`."""
+    reject_complex(x.dtype)
+    out = ctx.empty(reduced_shape(x.shape, dims, keepdim), result)
+    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
+        ref = accumulate(ctx, k, x, dims, outer, op, init, value)
+        k.store(out, out_index(len(x.shape), dims, outer, keepdim), b.cast(finish(ref), result))
+    return out
+
+
+def count(x: TensorValue, dims: Sequence[int], dtype: DType) -> Expr:
+    """The number of elements combined into one, as a value."""
+    return b.cast(b.index_value(product(x.shape[d] for d in dims), DType.I64), dtype)
+
+
+def _same(value: Expr) -> Expr:
+    return value
+
+
+# --- sums and products --------------------------------------------------------------------------
+
+
+def _sum(
+    ctx: LoweringContext,
+    x: TensorValue,
+    dims: Sequence[int],
+    keepdim: bool,
+    result: DType,
+    op: str = "add",
+    mean: bool = False,
+) -> TensorValue:
+    acc = accumulation_type(result)
+
+    def finish(value: Expr) -> Expr:
+        return b.div(value, count(x, dims, acc)) if mean else value
+
+    def widened(value: Expr) -> Expr:
+        # a requested type rounds each element first, as eager does
+        return b.cast(b.cast(value, result) if x.dtype is not result else value, acc)
+
+    init = b.literal(1 if op == "mul" else 0, acc)
+    return reduction(ctx, x, dims, keepdim, op, init, widened, finish, result)
+
+
+@lowers(aten.sum.dim_IntList)
+def lower_sum_dim(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool, dtype: torch.dtype | None
+) -> TensorValue:
+    """Sum over dims (all when none are given)."""
+    result = requested(dtype, sum_result(x.dtype))
+    return _sum(ctx, x, normal_dims(dim, len(x.shape)), keepdim, result)
+
+
+@lowers(aten.sum.default)
+def lower_sum(ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None) -> TensorValue:
+    """Sum of everything."""
+    return lower_sum_dim(ctx, x, None, False, dtype)
+
+
+@lowers(aten.mean.dim)
+def lower_mean_dim(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool, dtype: torch.dtype | None
+) -> TensorValue:
+    """Mean over dims (all when none are given)."""
+    dims = normal_dims(dim, len(x.shape))
+    return _sum(ctx, x, dims, keepdim, requested(dtype, x.dtype), mean=True)
+
+
+@lowers(aten.mean.default)
+def lower_mean(ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None) -> TensorValue:
+    """Mean of everything."""
+    return lower_mean_dim(ctx, x, None, False, dtype)
+
+
+@lowers(aten.prod.dim_int)
+def lower_prod_dim(
+    ctx: LoweringContext, x: TensorValue, dim: int, keepdim: bool, dtype: torch.dtype | None
+) -> TensorValue:
+    """Product over one dim."""
+    result = requested(dtype, sum_result(x.dtype))
+    return _sum(ctx, x, normal_dims(dim, len(x.shape)), keepdim, result, op="mul")
+
+
+@lowers(aten.prod.default)
+def lower_prod(ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None) -> TensorValue:
+    """Product of everything."""
+    result = requested(dtype, sum_result(x.dtype))
+    return _sum(ctx, x, normal_dims(None, len(x.shape)), False, result, op="mul")
+
+
+# --- extremes -----------------------------------------------------------------------------------
+
+
+def _extreme(
+    ctx: LoweringContext, x: TensorValue, dims: Sequence[int], keepdim: bool, largest: bool
+) -> TensorValue:
+    if x.dtype is DType.BOOL:
+        op, init = ("any" if largest else "all"), b.literal(not largest, DType.BOOL)
+        return reduction(ctx, x, dims, keepdim, op, init, _same, _same, DType.BOOL)
+    acc = compute_type(x.dtype)
+    init = lowest(acc) if largest else highest(acc)
+    op = "max" if largest else "min"
+    return reduction(
+        ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), _same, x.dtype
+    )
+
+
+@lowers(aten.amax.default)
+def lower_amax(ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool) -> TensorValue:
+    """Largest over dims; NaN wins."""
+    return _extreme(ctx, x, normal_dims(dim, len(x.shape)), keepdim, largest=True)
+
+
+@lowers(aten.amin.default)
+def lower_amin(ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool) -> TensorValue:
+    """Smallest over dims; NaN wins."""
+    return _extreme(ctx, x, normal_dims(dim, len(x.shape)), keepdim, largest=False)
+
+
+@lowers(aten.max.default)
+def lower_max(ctx: LoweringContext, x: TensorValue) -> TensorValue:
+    """Largest of everything."""
+    return _extreme(ctx, x, normal_dims(None, len(x.shape)), False, largest=True)
+
+
+@lowers(aten.min.default)
+def lower_min(ctx: LoweringContext, x: TensorValue) -> TensorValue:
+    """Smallest of everything."""
+    return _extreme(ctx, x, normal_dims(None, len(x.shape)), False, largest=False)
+
+
+# --- positions ----------------------------------------------------------------------------------
+
+
+def _position(
+    ctx: LoweringContext, x: TensorValue, dims: Sequence[int], keepdim: bool, largest: bool
+) -> TensorValue:
+    """The row-major position within `dims` of the first extreme element."""
+    acc = DType.U8 if x.dtype is DType.BOOL else compute_type(x.dtype)
+    init = lowest(acc) if largest else highest(acc)
+    out = ctx.empty(reduced_shape(x.shape, dims, keepdim), DType.I64)
+    sizes = [x.shape[d] for d in dims]
+    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
+        ref = k.accumulator("argmax" if largest else "argmin", init, acc)
+        with inner_loops(k, x.shape, dims, outer) as index:
+            position = ravel([index[d] for d in dims], sizes)
+            k.update(ref, b.cast(ctx.load(x, index), acc), b.index_value(position, DType.I64))
+        k.store(out, out_index(len(x.shape), dims, outer, keepdim), ref)
+    return out
+
+
+def _position_of(
+    ctx: LoweringContext, x: TensorValue, dim: int | None, keepdim: bool, largest: bool
+) -> TensorValue:
+    return _position(ctx, x, normal_dims(dim, len(x.shape)), keepdim, largest)
+
+
+@lowers(aten.argmax.default)
+def lower_argmax(
+    ctx: LoweringContext, x: TensorValue, dim: int | None, keepdim: bool
+) -> TensorValue:
+    """Position of the largest, the first of equals; over the flattened tensor without dim."""
+    return _position_of(ctx, x, dim, keepdim, largest=True)
+
+
+@lowers(aten.argmin.default)
+def lower_argmin(
+    ctx: LoweringContext, x: TensorValue, dim: int | None, keepdim: bool
+) -> TensorValue:
+    """Position of the smallest, the first of equals."""
+    return _position_of(ctx, x, dim, keepdim, largest=False)
+
+
+@lowers(aten.max.dim)
+def lower_max_dim(
+    ctx: LoweringContext, x: TensorValue, dim: int, keepdim: bool
+) -> tuple[TensorValue, TensorValue]:
+    """Largest along `dim` and its position."""
+    dims = normal_dims(dim, len(x.shape))
+    return (
+        _extreme(ctx, x, dims, keepdim, largest=True),
+        _position(ctx, x, dims, keepdim, largest=True),
+    )
+
+
+@lowers(aten.min.dim)
+def lower_min_dim(
+    ctx: LoweringContext, x: TensorValue, dim: int, keepdim: bool
+) -> tuple[TensorValue, TensorValue]:
+    """Smallest along `dim` and its position."""
+    dims = normal_dims(dim, len(x.shape))
+    return (
+        _extreme(ctx, x, dims, keepdim, largest=False),
+        _position(ctx, x, dims, keepdim, largest=False),
+    )
+
+
+# --- tests --------------------------------------------------------------------------------------
+
+
+def _test(
+    ctx: LoweringContext, x: TensorValue, dims: Sequence[int], keepdim: bool, op: str
+) -> TensorValue:
+    def truth(value: Expr) -> Expr:
+        return b.ne(b.cast(value, compute_type(x.dtype)), 0) if x.dtype is not DType.BOOL else value
+
+    init = b.literal(op == "all", DType.BOOL)
+    # bytes answer in bytes: they were torch's booleans once
+    result = DType.U8 if x.dtype is DType.U8 else DType.BOOL
+    return reduction(ctx, x, dims, keepdim, op, init, truth, _same, result)
+
+
+@lowers(aten.any.default)
+def lower_any(ctx: LoweringContext, x: TensorValue) -> TensorValue:
+    """Whether any element is non-zero."""
+    return _test(ctx, x, normal_dims(None, len(x.shape)), False, "any")
+
+
+@lowers(aten.any.dim, aten.any.dims)
+def lower_any_dim(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool
+) -> TensorValue:
+    """Whether any element along dims is non-zero."""
+    return _test(ctx, x, _test_dims(dim, len(x.shape)), keepdim, "any")
+
+
+@lowers(aten.all.default)
+def lower_all(ctx: LoweringContext, x: TensorValue) -> TensorValue:
+    """Whether all elements are non-zero."""
+    return _test(ctx, x, normal_dims(None, len(x.shape)), False, "all")
+
+
+@lowers(aten.all.dim, aten.all.dims)
+def lower_all_dim(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool
+) -> TensorValue:
+    """Whether all elements along dims are non-zero."""
+    return _test(ctx, x, _test_dims(dim, len(x.shape)), keepdim, "all")
+
+
+def _test_dims(dim: Dims, rank: int) -> tuple[int, ...]:
+    """Unlike elsewhere, an empty list of dims means none."""
+    return () if isinstance(dim, list | tuple) and not dim else normal_dims(dim, rank)
+
+
+# --- variances ----------------------------------------------------------------------------------
+
+
+def variance(
+    ctx: LoweringContext,
+    x: TensorValue,
+    dims: Sequence[int],
+    keepdim: bool,
+    correction: float,
+    finish: Callable[[Expr], Expr] = _same,
+) -> TensorValue:
+    """Two passes: the mean, then the squared distances from it, over max(0, n - correction)."""
+    acc = compute_type(x.dtype)
+    out = ctx.empty(reduced_shape(x.shape, dims, keepdim), x.dtype)
+    zero = b.literal(0.0, acc)
+    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
+        total = accumulate(ctx, k, x, dims, outer, "add", zero, lambda v: b.cast(v, acc))
+        mean = k.let(b.div(total, count(x, dims, acc)), "mean")
+        squares = accumulate(ctx, k, x, dims, outer, "add", zero, lambda v: _squared(v, mean))
+        divisor = b.max_(b.sub(count(x, dims, acc), float(correction)), 0.0)
+        value = finish(b.div(squares, divisor))
+        k.store(out, out_index(len(x.shape), dims, outer, keepdim), b.cast(value, x.dtype))
+    return out
+
+
+def _squared(value: Expr, mean: Expr) -> Expr:
+    distance = b.sub(b.cast(value, mean.dtype), mean)
+    return b.mul(distance, distance)
+
+
+def _correction(unbiased: bool) -> float:
+    return 1.0 if unbiased else 0.0
+
+
+@lowers(aten.var.correction)
+def lower_var(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
+) -> TensorValue:
+    """Variance with n - correction in the denominator (1 when None)."""
+    dims = normal_dims(dim, len(x.shape))
+    return variance(ctx, x, dims, keepdim, 1.0 if correction is None else correction)
+
+
+@lowers(aten.var.dim)
+def lower_var_dim(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, unbiased: bool, keepdim: bool
+) -> TensorValue:
+    """Variance over dims."""
+    return lower_var(ctx, x, dim, _correction(unbiased), keepdim)
+
+
+@lowers(aten.var.default)
+def lower_var_all(ctx: LoweringContext, x: TensorValue, unbiased: bool) -> TensorValue:
+    """Variance of everything."""
+    return lower_var(ctx, x, None, _correction(unbiased), False)
+
+
+@lowers(aten.std.correction)
+def lower_std(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
+) -> TensorValue:
+    """Square root of the variance."""
+    dims = normal_dims(dim, len(x.shape))
+    return variance(ctx, x, dims, keepdim, 1.0 if correction is None else correction, b.sqrt)
+
+
+@lowers(aten.std.dim)
+def lower_std_dim(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, unbiased: bool, keepdim: bool
+) -> TensorValue:
+    """Standard deviation over dims."""
+    return lower_std(ctx, x, dim, _correction(unbiased), keepdim)
+
+
+@lowers(aten.std.default)
+def lower_std_all(ctx: LoweringContext, x: TensorValue, unbiased: bool) -> TensorValue:
+    """Standard deviation of everything."""
+    return lower_std(ctx, x, None, _correction(unbiased), False)
+
+
+@lowers(aten.var_mean.correction)
+def lower_var_mean(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
+) -> tuple[TensorValue, TensorValue]:
+    """Variance and mean."""
+    return (
+        lower_var(ctx, x, dim, correction, keepdim),
+        lower_mean_dim(ctx, x, dim, keepdim, None),
+    )
+
+
+@lowers(aten.std_mean.correction)
+def lower_std_mean(
+    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
+) -> tuple[TensorValue, TensorValue]:
+    """Standard deviation and mean."""
+    return (
+        lower_std(ctx, x, dim, correction, keepdim),
+        lower_mean_dim(ctx, x, dim, keepdim, None),
+    )
+
+
+# --- norms --------------------------------------------------------------------------------------
+
+
+@lowers(aten.linalg_vector_norm.default)
+def lower_vector_norm(
+    ctx: LoweringContext,
+    x: TensorValue,
+    order: float,
+    dim: Dims,
+    keepdim: bool,
+    dtype: torch.dtype | None,
+) -> TensorValue:
+    """(sum |x|**order) ** (1/order); the extremes for +-inf, the count of non-zeros for 0."""
+    x = convert(ctx, x, requested(dtype, x.dtype))
+    dims = normal_dims(dim, len(x.shape))
+    acc = compute_type(x.dtype)
+
+    def magnitude(v: Expr) -> Expr:
+        return b.abs_(b.cast(v, acc))
+
+    def run(
+        op: str, init: float, value: Callable[[Expr], Expr], finish: Callable[[Expr], Expr] = _same
+    ) -> TensorValue:
+        start = b.literal(init, acc)
+        return reduction(ctx, x, dims, keepdim, op, start, value, finish, x.dtype)
+
+    if order == math.inf:
+        return run("max", 0.0, magnitude)
+    if order == -math.inf:
+        return run("min", math.inf, magnitude)
+    if order == 0:
+        return run("add", 0.0, lambda v: b.cast(b.ne(b.cast(v, acc), 0.0), acc))
+    if order == 1:
+        return run("add", 0.0, magnitude)
+    if order == 2:
+        return run("add", 0.0, lambda v: b.mul(magnitude(v), magnitude(v)), b.sqrt)
+    return run(
+        "add",
+        0.0,
+        lambda v: b.pow_(magnitude(v), float(order)),
+        lambda total: b.pow_(total, 1.0 / float(order)),
+    )
+
+
+# --- samples ------------------------------------------------------------------------------------
+
+_ALL = (
+    sample(T("f32[3,4,5]")),
+    sample(T("f32[]")),
+    sample(T("f64[7]")),
+    sample(T("bf16[40]")),
+    sample(T("f16[9]")),
+    sample(T("f32[4,3]", layout="transposed")),
+)
+_INTEGERS = (sample(T("i64[3,4]")), sample(T("i32[5]")), sample(T("u8[5]")))
+_BY_DIM = (
+    sample(T("f32[3,4,5]"), [1]),
+    sample(T("f32[3,4,5]"), [0, -1], True),
+    sample(T("f32[2,3]"), [-1]),
+    sample(T("f32[2,3]"), []),
+    sample(T("f32[]"), [0]),
+    sample(T("f32[0,3]"), [1]),
+    sample(T("f64[5,2]"), [0]),
+    sample(T("bf16[4,33]"), [1]),
+    sample(T("f16[33,4]"), [0]),
+    sample(T("f32[30,3]", special=True), [0]),
+    sample(T("f32[3,1,5]"), [1]),
+)
+samples_for((aten.sum.default, aten.prod.default), *_ALL, *_INTEGERS, sample(T("bool[6]")))
+samples_for((aten.mean.default, aten.max.default, aten.min.default), *_ALL)
+samples_for((aten.max.default, aten.min.default), *_INTEGERS, sample(T("bool[6]")))
+samples_for((aten.sum.default, aten.prod.default), sample(T("f32[0]")))
+samples_for((aten.sum.dim_IntList, aten.mean.dim, aten.amax.default, aten.amin.default), *_BY_DIM)
+samples_for((aten.sum.dim_IntList,), sample(T("f32[0,3]"), [0]), sample(T("f32[3,4]"), None))
+samples_for(
+    (aten.sum.dim_IntList,),
+    sample(T("i32[3,4]"), [1]),
+    sample(T("bool[3,4]"), [1]),
+    sample(T("i64[3,4]"), [1], dtype=torch.float32),
+    sample(T("f32[3,4]"), [1], dtype=torch.float64),
+    sample(T("bf16[3,400]", low=0.0, high=1.0), [1]),
+)
+samples(
+    aten.mean.dim,
+    sample(T("i64[3,4]"), [1], dtype=torch.float32),
+    sample(T("f32[3,0]"), [1]),
+    sample(T("f32[2,3]"), None, True),
+)
+samples(aten.mean.default, sample(T("i64[4]"), dtype=torch.float32))
+samples_for(
+    (aten.amax.default, aten.amin.default),
+    sample(T("i64[3,4]"), [0]),
+    sample(T("bool[3,4]"), [1]),
+    sample(T("u8[3,4]"), [1]),
+)
+samples(
+    aten.prod.dim_int,
+    sample(T("f32[3,4]"), 1),
+    sample(T("f32[3,0]"), -1, True),
+    sample(T("i32[3,4]"), 0),
+    sample(T("bool[3,4]"), 0),
+    sample(T("f32[3,4]"), 0, dtype=torch.float64),
+    sample(T("f32[]"), 0),
+)
+_POSITIONS = (
+    sample(T("f32[3,4]")),
+    sample(T("f32[3,4]"), 1),
+    sample(T("f32[3,4,2]"), -2, True),
+    sample(T("f32[40]", special=True), 0),
+    sample(T("i64[3,20]", low=0, high=4), 1),
+    sample(T("f32[]"), 0),
+    sample(T("bf16[9]"), 0),
+    sample(T("f32[1,3]"), 0),
+)
+samples_for((aten.argmax.default, aten.argmin.default), *_POSITIONS)
+samples_for(
+    (aten.max.dim, aten.min.dim), *_POSITIONS[1:], sample(T("bool[3,9]"), 1), sample(T("u8[9]"), 0)
+)
+_TESTS = (
+    sample(T("bool[3,4]"), exact=True),
+    sample(T("f32[5]", special=True), exact=True),
+    sample(T("i64[5]", low=0, high=2), exact=True),
+    sample(T("u8[5]", low=0, high=2), exact=True),
+    sample(T("bool[0]"), exact=True),
+    sample(T("bool[]"), exact=True),
+)
+_TESTS_BY_DIM = (
+    sample(T("bool[3,4]"), 1, exact=True),
+    sample(T("bool[3,4]"), -2, True, exact=True),
+    sample(T("f32[3,4]"), 0, exact=True),
+    sample(T("u8[3,4]", low=0, high=2), 0, exact=True),
+    sample(T("bool[3,0]"), 1, exact=True),
+    sample(T("bool[]"), 0, exact=True),
+)
+samples_for((aten.any.default, aten.all.default), *_TESTS)
+samples_for((aten.any.dim, aten.all.dim), *_TESTS_BY_DIM)
+samples_for(
+    (aten.any.dims, aten.all.dims),
+    sample(T("bool[3,4,2]"), [0, 2], exact=True),
+    sample(T("f32[3,4]"), [1], True, exact=True),
+    sample(T("bool[3,4]"), None, exact=True),
+)
+_VARIANCES = (
+    sample(T("f32[3,4,5]"), [1]),
+    sample(T("f32[3,40]", low=99.0, high=101.0), [1], correction=0),
+    sample(T("f64[3,4]"), [0, 1], keepdim=True),
+    sample(T("bf16[3,40]"), [1]),
+    sample(T("f32[3,4]"), None, correction=2),
+    sample(T("f32[3,1]"), [1]),
+    sample(T("f32[5]"), [0], correction=None),
+)
+samples_for(
+    (
+        aten.var.correction,
+        aten.std.correction,
+        aten.var_mean.correction,
+        aten.std_mean.correction,
+    ),
+    *_VARIANCES,
+)
+samples_for(
+    (aten.var.dim, aten.std.dim), sample(T("f32[3,4]"), [1]), sample(T("f32[3,4]"), [0], False, True)
+)
+samples_for((aten.var.default, aten.std.default), sample(T("f32[3,4]")), sample(T("f64[5]"), False))
+for _order in (2, 1, 0, 3, 0.5, math.inf, -math.inf):
+    samples(
+        aten.linalg_vector_norm.default,
+        sample(T("f32[3,4]"), _order, [1], tolerance=2.0),
+        sample(T("bf16[3,40]"), _order, [1], True, tolerance=2.0),
+    )
+samples(
+    aten.linalg_vector_norm.default,
+    sample(T("f32[3,4]")),
+    sample(T("f32[3,4]"), 2, None, True),
+    sample(T("f32[3,4]"), 2, [0], dtype=torch.float64),
+    sample(T("f32[]"), 2, [0]),
+)

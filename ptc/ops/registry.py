@@ -1,0 +1,144 @@
+"""The table of operators: lowering rules, decompositions, refusals and sample rows.
+
+Rules register beside their code (`@lowers(aten.relu.default)`); the modules that hold them are
+listed in `families`. `schedule` asks for lowerings, `autograd` for the decomposition table, tests
+for the samples. Knows no operator itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from torch._ops import OpOverload
+
+from ptc.ops.families import FAMILIES
+from ptc.ops.protocol import LoweringContext, LoweringRule, Sample
+from ptc.ops.torch_decompositions import torch_decompositions
+from ptc.support.diagnostics import CompileError
+from ptc.support.registry import Registry
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LOWERINGS: Registry[OpOverload, LoweringRule] = Registry("lowering rules")
+_DECOMPOSITIONS: Registry[OpOverload, Callable[..., Any]] = Registry("decompositions")
+_REFUSALS: Registry[OpOverload, str] = Registry("refusals")
+_SAMPLES: dict[OpOverload, list[Sample]] = {}
+
+# Arguments that say where and how a tensor lies in memory. Rules do not see them: the device is the
+# target's, and layouts are chosen by `schedule`.
+_PLACEMENT = frozenset({"layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"})
+
+
+def lowers(*ops: OpOverload) -> Callable[[F], F]:
+    """Register the decorated rule for `ops`.
+
+    The rule is called as `rule(ctx, *arguments)`: every argument of the operator's schema in order,
+    keyword-only ones included and defaults filled in, but for those of memory placement.
+    """
+
+    def decorate(rule: F) -> F:
+        for op in ops:
+            _LOWERINGS.add(op, _bind(op, rule))
+        return rule
+
+    return decorate
+
+
+def decomposes(*ops: OpOverload) -> Callable[[F], F]:
+    """Register the decorated function of torch calls as the decomposition of `ops`."""
+
+    def decorate(function: F) -> F:
+        for op in ops:
+            _DECOMPOSITIONS.add(op, function)
+        return function
+
+    return decorate
+
+
+def refuses(*ops: OpOverload, code: str, reason: str, hint: str) -> None:
+    """Register `ops` as understood but not compiled: lowering raises CompileError `code`."""
+    for op in ops:
+
+        def refuse(ctx: LoweringContext, *args: Any, _op: OpOverload = op, **kwargs: Any) -> NoReturn:
+            raise CompileError(code, f"`{_op}` {reason}", hint=hint)
+
+        _LOWERINGS.add(op, refuse)
+        _REFUSALS.add(op, code)
+
+
+def samples(op: OpOverload, *rows: Sample) -> None:
+    """Add sample rows for `op`. May be called several times for one operator."""
+    _SAMPLES.setdefault(op, []).extend(rows)
+
+
+def samples_for(ops: Sequence[OpOverload], *rows: Sample) -> None:
+    """Add the same sample rows to each of `ops`."""
+    for op in ops:
+        samples(op, *rows)
+
+
+def lowering(op: object) -> LoweringRule | None:
+    """The lowering rule of an operator overload, or None if there is none."""
+    _load_families()
+    return _LOWERINGS.get(op) if isinstance(op, OpOverload) else None
+
+
+def lowered_operators() -> tuple[OpOverload, ...]:
+    """Every operator with a rule that lowers it (refusals are not among them)."""
+    _load_families()
+    return tuple(op for op in _LOWERINGS if op not in _REFUSALS)
+
+
+def decomposed_operators() -> tuple[OpOverload, ...]:
+    """Every operator with a decomposition of our own."""
+    _load_families()
+    return tuple(_DECOMPOSITIONS)
+
+
+def refused_operators() -> Mapping[OpOverload, str]:
+    """Operators that are known and refused, with the code of the refusal."""
+    _load_families()
+    return dict(_REFUSALS)
+
+
+def all_samples() -> Mapping[OpOverload, tuple[Sample, ...]]:
+    """The sample rows of every operator that has some."""
+    _load_families()
+    return {op: tuple(rows) for op, rows in _SAMPLES.items()}
+
+
+@functools.cache
+def decomposition_table() -> dict[OpOverload, Callable[..., Any]]:
+    """What functionalisation replaces: torch's decompositions into core ATen, without the operators
+    that have a rule of their own, and our decompositions on top."""
+    _load_families()
+    table = {op: fn for op, fn in torch_decompositions().items() if op not in _LOWERINGS}
+    clash = [str(op) for op in _DECOMPOSITIONS if op in _LOWERINGS]
+    if clash:
+        raise ValueError(f"both lowered and decomposed: {', '.join(clash)}")
+    table.update(_DECOMPOSITIONS)
+    return table
+
+
+@functools.cache
+def _load_families() -> None:
+    for module in FAMILIES:
+        importlib.import_module(module)
+
+
+def _bind(op: OpOverload, rule: Callable[..., Any]) -> LoweringRule:
+    """`rule` behind the calling convention of `op`'s schema."""
+    arguments = op._schema.arguments  # the only public view of a schema is its text
+    names = [argument.name for argument in arguments]
+    passed = [name for name in names if name not in _PLACEMENT]
+    defaults = {a.name: a.default_value for a in arguments if a.has_default_value()}
+
+    @functools.wraps(rule)
+    def bound(ctx: LoweringContext, *args: Any, **kwargs: Any) -> Any:
+        values = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+        return rule(ctx, *(values[name] for name in passed))
+
+    return bound
