@@ -1,0 +1,104 @@
+"""Generating a library: entries to C++ sources.
+
+The table of contents of code generation: kernels are written and deduplicated (`kernels`,
+`functions`), each entry gets its call sequence (`program_code`), the host unit ties them together
+(`host`). What comes out compiles with `toolchain.build`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ptc.codegen.entry import Entry
+from ptc.codegen.functions import FunctionTable, identifier
+from ptc.codegen.host import Weight, host_unit, manifest_unit, user_header
+from ptc.codegen.kernels import KernelCompiler
+from ptc.codegen.program_code import entry_code
+from ptc.codegen.sources import Sources, Unit
+from ptc.codegen.target import Target
+from ptc.codegen.toolchain import resolve
+from ptc.loops.index import product
+from ptc.loops.nodes import Buffer, BufferKind
+from ptc.support.diagnostics import InternalError
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """Sources with what the manifest says about them.
+
+    `weights`: the table that the library looks weights up in (empty with live weights); `kernels`:
+    kernel calls by entry; `functions`: distinct functions.
+    """
+
+    sources: Sources
+    weights: tuple[Weight, ...]
+    kernels: Mapping[str, int]
+    functions: int
+
+
+def generate(
+    entries: Sequence[Entry],
+    *,
+    name: str,
+    target: Target | None = None,
+    live_weights: bool = False,
+    weights_file: str | None = None,
+    manifest: str = "{}",
+    jobs: int = 2,
+) -> Generated:
+    """C++ for a library called `name`.
+
+    live_weights  weights are read through pointers passed to `run_raw`, after the inputs' order
+    weights_file  name of the safetensors file beside the library; None: weights are embedded
+    manifest      what `api->manifest()` returns; see `with_manifest` to set it later
+    """
+    target = resolve(target or Target())
+    symbol = identifier(name)
+    weights = () if live_weights else _weight_table(entries)
+    table = FunctionTable(symbol)
+    compiler = KernelCompiler(target.lanes, target.threads, live_weights)
+    names = [w.name for w in weights]
+    codes = [
+        entry_code(entry, number, table, names, compiler.for_entry())
+        for number, entry in enumerate(entries)
+    ]
+    host = host_unit(
+        name, entries, codes, weights, table.declarations(), target, weights_file=weights_file
+    )
+    units = (*table.units(jobs), Unit(f"{symbol}_host.cpp", host, baseline=True, cost=500.0))
+    header = user_header(name, entries, weights_file=weights_file)
+    sources = Sources(symbol, units, header)
+    kernels = {entry.name: code.kernels for entry, code in zip(entries, codes, strict=True)}
+    return Generated(
+        with_manifest(sources, name, manifest), tuple(weights), kernels, len(table)
+    )
+
+
+def with_manifest(sources: Sources, name: str, manifest: str) -> Sources:
+    """`sources` with `manifest` as the text that the library returns."""
+    unit = Unit(f"{sources.name}_manifest.cpp", manifest_unit(name, manifest), True, 1.0)
+    return sources.with_unit(unit)
+
+
+def _weight_table(entries: Sequence[Entry]) -> tuple[Weight, ...]:
+    """Every WEIGHT buffer of any entry, once."""
+    found: dict[str, Buffer] = {}
+    written = {back.buffer for entry in entries for back in entry.write_backs}
+    for entry in entries:
+        for buffer in entry.program.buffers.values():
+            if buffer.kind is not BufferKind.WEIGHT:
+                continue
+            known = found.setdefault(buffer.name, buffer)
+            if (known.dtype, known.shape) != (buffer.dtype, buffer.shape):
+                raise InternalError("codegen", f"weight {buffer.name} differs between entries")
+    return tuple(
+        Weight(b.name, b.dtype, _weight_bytes(b), b.name in written) for b in found.values()
+    )
+
+
+def _weight_bytes(buffer: Buffer) -> int:
+    count = product(buffer.shape).constant
+    if count is None:
+        raise InternalError("codegen", f"weight {buffer.name} has a symbolic shape")
+    return count * buffer.dtype.itemsize

@@ -1,0 +1,337 @@
+"""The host unit: tables for the C interface, and the header for users of a library.
+
+Takes entries with their generated functions, gives the text of the unit that includes `ptc_host.h`
+and of NAME.h. The mechanics (checks, sessions, weights) are in ptc_host.h, not generated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ptc.codegen.cpp_types import ELEMENT
+from ptc.codegen.entry import Entry
+from ptc.codegen.functions import identifier
+from ptc.codegen.program_code import EntryCode
+from ptc.codegen.statements import string_literal
+from ptc.codegen.target import Target
+from ptc.codegen.toolchain import RUNTIME_DIR
+from ptc.loops.nodes import Buffer, BufferKind, DType
+
+_DL_CODES: dict[DType, tuple[int, int]] = {
+    DType.F64: (2, 64),
+    DType.F32: (2, 32),
+    DType.F16: (2, 16),
+    DType.BF16: (4, 16),
+    DType.I64: (0, 64),
+    DType.I32: (0, 32),
+    DType.I16: (0, 16),
+    DType.I8: (0, 8),
+    DType.U8: (1, 8),
+    DType.BOOL: (6, 8),
+    DType.C64: (5, 64),
+    DType.C128: (5, 128),
+}
+
+#: Names of element types in safetensors files.
+SAFETENSORS_DTYPES: dict[DType, str] = {
+    DType.F64: "F64",
+    DType.F32: "F32",
+    DType.F16: "F16",
+    DType.BF16: "BF16",
+    DType.I64: "I64",
+    DType.I32: "I32",
+    DType.I16: "I16",
+    DType.I8: "I8",
+    DType.U8: "U8",
+    DType.BOOL: "BOOL",
+    DType.C64: "C64",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A weight as the library finds it: by name, in the order of `ModelSpec.weights`."""
+
+    name: str
+    dtype: DType
+    bytes: int
+    is_written: bool = False
+
+
+def host_unit(
+    name: str,
+    entries: Sequence[Entry],
+    codes: Sequence[EntryCode],
+    weights: Sequence[Weight],
+    declarations: Sequence[str],
+    target: Target,
+    *,
+    weights_file: str | None,
+) -> str:
+    """The text of the unit."""
+    symbol = identifier(name)
+    lines = [
+        f"// The model `{name}`: its entries, memory and C interface.",
+        "#define PTC_THREADS_IMPLEMENTATION",
+        '#include "ptc_host.h"',
+        "",
+        f"extern const char {symbol}_manifest[];",
+        "",
+        "namespace ptc {",
+        "",
+        *declarations,
+        "",
+    ]
+    for number, (entry, code) in enumerate(zip(entries, codes, strict=True)):
+        lines += [f"// --- entry {number}: {entry.name}, {code.kernels} kernels", ""]
+        lines += [code.functions, *_entry_tables(entry, number, weights), ""]
+    lines += _entry_specs(entries, codes)
+    lines += _weight_specs(weights)
+    lines += _feature_check(target)
+    file = "nullptr" if weights_file is None else string_literal(weights_file)
+    weight_table = "weight_specs" if weights else "nullptr"
+    lines += [
+        "const ModelSpec model_spec = {",
+        f"    {string_literal(name)}, {symbol}_manifest, {len(entries)}, entry_specs,",
+        f"    {len(weights)}, {weight_table}, {file}, missing_feature,",
+        "};",
+        "",
+        "}  // namespace ptc",
+        "",
+        'extern "C" __attribute__((visibility("default")))',
+        f"const ptc_api* {symbol}_ptc_api(void) {{ return &ptc::api_table; }}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _tensor_spec(buffer: Buffer, name: str) -> str:
+    code, bits = _DL_CODES[buffer.dtype]
+    size = buffer.dtype.itemsize
+    return f"{{{string_literal(name)}, {code}, {bits}, {len(buffer.shape)}, {size}}}"
+
+
+def _table(kind: str, name: str, rows: Sequence[str]) -> list[str]:
+    """A constant array; C++ has none of length zero, so an empty one is left out."""
+    if not rows:
+        return []
+    return [f"static const {kind} {name}[] = {{", *[f"    {row}," for row in rows], "};"]
+
+
+def _entry_tables(entry: Entry, number: int, weights: Sequence[Weight]) -> list[str]:
+    inputs = [_tensor_spec(b, b.name) for b in entry.arguments]
+    outputs = [
+        _tensor_spec(b, entry.display_name(i)) for i, b in enumerate(entry.output_buffers())
+    ]
+    sizes: list[str] = []
+    for size, source in zip(entry.program.sizes, entry.size_sources(), strict=True):
+        upper = -1 if size.upper is None else size.upper
+        label = string_literal(size.name or size.symbol)
+        sizes.append(f"{{{label}, {size.lower}, {upper}, {source.input}, {source.dim}}}")
+    return [
+        *_table("TensorSpec", f"inputs{number}", inputs),
+        *_table("TensorSpec", f"outputs{number}", outputs),
+        *_table("SizeSpec", f"sizes{number}", sizes),
+        *_table("WriteBackSpec", f"write_backs{number}", _write_backs(entry, weights)),
+    ]
+
+
+def _write_backs(entry: Entry, weights: Sequence[Weight]) -> list[str]:
+    inputs = [b.name for b in entry.arguments]
+    table = [w.name for w in weights]
+    rows: list[str] = []
+    for back in entry.write_backs:
+        if back.buffer in inputs:
+            rows.append(f"{{{back.output}, {inputs.index(back.buffer)}, -1}}")
+        elif back.buffer in table:
+            rows.append(f"{{{back.output}, -1, {table.index(back.buffer)}}}")
+    return rows
+
+
+def _entry_specs(entries: Sequence[Entry], codes: Sequence[EntryCode]) -> list[str]:
+    rows: list[str] = []
+    for n, (entry, code) in enumerate(zip(entries, codes, strict=True)):
+        outputs = len(entry.program.outputs)
+        backs = len(entry.write_backs)
+        counts = [len(entry.arguments), outputs - backs, outputs, len(entry.program.sizes), backs]
+        counts.append(code.raw_inputs)
+        tables = [
+            f"inputs{n}" if counts[0] else "nullptr",
+            f"outputs{n}" if outputs else "nullptr",
+            f"sizes{n}" if counts[3] else "nullptr",
+            f"write_backs{n}" if backs else "nullptr",
+        ]
+        prepare = f"prepare{n}" if code.has_prepare else "nullptr"
+        rows.append(
+            f"{{{string_literal(entry.name)}, {', '.join(map(str, counts))}, {', '.join(tables)}, "
+            f"shapes{n}, arena_bytes{n}, body{n}, {code.prepared_bytes}, "
+            f"{code.prepare_arena_bytes}, {prepare}}}"
+        )
+    return [*_table("EntrySpec", "entry_specs", rows), ""]
+
+
+def _weight_specs(weights: Sequence[Weight]) -> list[str]:
+    rows: list[str] = []
+    for weight in weights:
+        dtype = SAFETENSORS_DTYPES.get(weight.dtype, weight.dtype.value)
+        key = string_literal(json.dumps(weight.name))
+        written = "true" if weight.is_written else "false"
+        rows.append(f"{{{key}, {string_literal(dtype)}, {weight.bytes}, {written}}}")
+    return [*_table("WeightSpec", "weight_specs", rows), ""]
+
+
+def _feature_check(target: Target) -> list[str]:
+    lines = ["static const char* missing_feature() {"]
+    if target.triple.startswith("x86_64") and target.features:
+        lines.append("  __builtin_cpu_init();")
+        for feature in target.features:
+            quoted = string_literal(feature)
+            lines.append(f"  if (!__builtin_cpu_supports({quoted})) return {quoted};")
+    return [*lines, "  return nullptr;", "}", ""]
+
+
+def manifest_unit(name: str, manifest: str) -> str:
+    """The unit that holds the manifest's text."""
+    symbol = identifier(name)
+    pieces = [manifest[i : i + 80] for i in range(0, len(manifest), 80)] or [""]
+    lines = [
+        f"extern __attribute__((visibility(\"hidden\"))) const char {symbol}_manifest[];",
+        f"const char {symbol}_manifest[] =",
+        *[f"    {string_literal(piece)}" for piece in pieces],
+        "    ;",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+# --- the header ---------------------------------------------------------------------------------
+
+
+def user_header(name: str, entries: Sequence[Entry], *, weights_file: str | None) -> str:
+    """NAME.h: the C interface and one typed wrapper an entry; needs no other file."""
+    symbol = identifier(name)
+    guard = f"{symbol.upper()}_H"
+    abi = (RUNTIME_DIR / "ptc_abi.h").read_text()
+    beside = f" Keep {weights_file} beside the library." if weights_file else ""
+    lines = [
+        f"/* {name}: a compiled model.",
+        " *",
+        f" * Link: cc app.c -L. -l{name} -Wl,-rpath,'$ORIGIN'   (or dlopen lib{name}.so and look up",
+        f" * {symbol}_ptc_api).{beside}",
+        " *",
+        " *   ptc_model *model; ptc_session *session; char message[256];",
+        f" *   if ({symbol}_open(NULL, &model, message, sizeof message)) ...",
+        f" *   {symbol}_session_new(model, &session);",
+        f" *   if ({symbol}_{identifier(entries[0].name)}(session, ...)) "
+        f"puts({symbol}_last_error(session));",
+        f" *   {symbol}_session_free(session); {symbol}_close(model);",
+        " */",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        abi.rstrip(),
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        f"const ptc_api *{symbol}_ptc_api(void);",
+        "",
+        *_common_wrappers(symbol),
+    ]
+    for number, entry in enumerate(entries):
+        lines += _entry_wrapper(symbol, number, entry)
+    lines += ["#ifdef __cplusplus", "}", "#endif", f"#endif /* {guard} */", ""]
+    return "\n".join(lines)
+
+
+def _common_wrappers(symbol: str) -> list[str]:
+    return [
+        f"static inline ptc_status {symbol}_open(const ptc_open_options *options, ptc_model **model,",
+        "                                       char *message, size_t capacity) {",
+        f"  return {symbol}_ptc_api()->open(options, model, message, capacity);",
+        "}",
+        f"static inline void {symbol}_close(ptc_model *model) {{ {symbol}_ptc_api()->close(model); }}",
+        f"static inline ptc_status {symbol}_session_new(ptc_model *model, ptc_session **session) {{",
+        f"  return {symbol}_ptc_api()->session_new(model, session);",
+        "}",
+        f"static inline void {symbol}_session_free(ptc_session *session) {{",
+        f"  {symbol}_ptc_api()->session_free(session);",
+        "}",
+        f"static inline const char *{symbol}_last_error(const ptc_session *session) {{",
+        f"  return {symbol}_ptc_api()->last_error(session);",
+        "}",
+        f"static inline void {symbol}_release(ptc_session *session, DLTensor *output) {{",
+        f"  {symbol}_ptc_api()->release(session, output);",
+        "}",
+        "",
+    ]
+
+
+def _described(buffer: Buffer, name: str, labels: dict[str, str]) -> str:
+    dims: list[str] = []
+    for extent in buffer.shape:
+        text = labels.get(str(extent), str(extent))
+        dims.append(text.replace("*/", "* /"))
+    return f"{name.replace('*/', '')}: {buffer.dtype.value}[{', '.join(dims)}]"
+
+
+def _entry_wrapper(symbol: str, number: int, entry: Entry) -> list[str]:
+    labels = {s.symbol: s.name or s.symbol for s in entry.program.sizes}
+    outputs = entry.output_buffers()[: len(entry.program.outputs) - len(entry.write_backs)]
+    names = _parameter_names(
+        [b.name for b in entry.arguments]
+        + [f"out_{entry.display_name(i)}" for i in range(len(outputs))]
+    )
+    count = len(entry.arguments)
+    shown = [_described(b, b.name, labels) for b in entry.arguments]
+    results = [_described(b, entry.display_name(i), labels) for i, b in enumerate(outputs)]
+    parameters = "".join(f", DLTensor *{n}" for n in names)
+    inputs = f"inputs[] = {{{', '.join(names[:count])}}}" if count else "*inputs = NULL"
+    result = f"outputs[] = {{{', '.join(names[count:])}}}" if outputs else "*outputs = NULL"
+    input_type = "DLTensor *" if count else "DLTensor **"
+    output_type = "DLTensor *" if outputs else "DLTensor **"
+    return [
+        f"/* {entry.name}({', '.join(shown)})",
+        f" * -> {', '.join(results) or 'nothing'} */",
+        f"static inline ptc_status {symbol}_{identifier(entry.name)}(ptc_session *session{parameters})"
+        " {",
+        f"  {input_type}{inputs};".replace("DLTensor ***", "DLTensor **"),
+        f"  {output_type}{result};".replace("DLTensor ***", "DLTensor **"),
+        f"  return {symbol}_ptc_api()->run(session, {number}, inputs, {count}, outputs, "
+        f"{len(outputs)});",
+        "}",
+        "",
+    ]
+
+
+def _parameter_names(names: Sequence[str]) -> list[str]:
+    result: list[str] = []
+    for name in names:
+        text = identifier(name)
+        text = f"x_{text}" if text[0].isdigit() or text in _C_KEYWORDS else text
+        while text in result:
+            text += "_"
+        result.append(text)
+    return result
+
+
+_C_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline "
+    "int long register restrict return short signed sizeof static struct switch typedef union "
+    "unsigned void volatile while session inputs outputs class new delete this template typename "
+    "namespace using operator private public protected virtual friend try catch throw bool true "
+    "false".split()
+)
+
+
+def element_name(dtype: DType) -> str:
+    """The C++ type of an element."""
+    return ELEMENT[dtype]
+
+
+def is_argument(buffer: Buffer) -> bool:
+    """Whether the caller passes this buffer."""
+    return buffer.kind is BufferKind.INPUT

@@ -1,0 +1,83 @@
+"""Compiled objects and libraries kept between runs, by content.
+
+A key is a digest of everything that determines the bytes. Entries appear atomically (several
+processes may build at once), are touched when used, and the oldest are removed when the folder
+grows over its bound. A cache that cannot be written is not an error: building goes on without it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptc.support.dumps import write_atomically
+
+#: Bytes kept in all; checked at most once in `_TRIM_SECONDS`, by whichever process comes first.
+DEFAULT_LIMIT = 2 << 30
+_TRIM_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCache:
+    """Files under `folder`, named by digest."""
+
+    folder: Path
+    limit: int = DEFAULT_LIMIT
+
+    def path(self, key: str, suffix: str) -> Path:
+        """Where the entry lies or would lie."""
+        return self.folder / key[:2] / f"{key[2:]}{suffix}"
+
+    def find(self, key: str, suffix: str) -> Path | None:
+        """The entry, marked as used, or None."""
+        path = self.path(key, suffix)
+        try:
+            if path.stat().st_size == 0:
+                return None
+        except OSError:
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return path
+
+    def store(self, key: str, suffix: str, data: bytes) -> Path | None:
+        """Add an entry; None if the folder cannot be written."""
+        path = self.path(key, suffix)
+        try:
+            write_atomically(path, data)
+        except OSError:
+            return None
+        self._trim_sometimes()
+        return path
+
+    def _trim_sometimes(self) -> None:
+        stamp = self.folder / "trimmed"
+        try:
+            age = time.time() - stamp.stat().st_mtime
+        except OSError:
+            age = _TRIM_SECONDS
+        if age < _TRIM_SECONDS:
+            return
+        with suppress(OSError):
+            stamp.touch()
+            self.trim()
+
+    def trim(self) -> int:
+        """Remove the entries unused for longest until the bound holds. Returns bytes removed."""
+        entries: list[tuple[float, int, Path]] = []
+        for path in self.folder.glob("??/*"):
+            with suppress(OSError):
+                stat = path.stat()
+                entries.append((stat.st_mtime, stat.st_size, path))
+        excess = sum(size for _, size, _ in entries) - self.limit
+        removed = 0
+        for _, size, path in sorted(entries):
+            if removed >= excess:
+                break
+            with suppress(OSError):
+                path.unlink()
+                removed += size
+        return removed
