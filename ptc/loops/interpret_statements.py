@@ -368,7 +368,7 @@ def _store_slice(stmt: Store, buffer: Array, value: Array, scope: Scope) -> bool
     # axis k of the scope is dimension (axes - 1 - k) of the value
     moved = full.transpose([len(scope.axes) - 1 - k for k in used])
     shape = [1 if k < 0 else scope.axes[k].stop - scope.axes[k].start for k in order]
-    target = buffer[tuple(slices)]
+    target = buffer[(*slices, ...)]
     if list(target.shape) != shape:
         raise IndexError(f"store to {stmt.buffer} outside its shape {buffer.shape}")
     target[...] = sn.to_storage(moved.reshape(shape), scope.buffers[stmt.buffer].dtype)

@@ -38,7 +38,7 @@ STORAGE_TYPES: dict[DType, np.dtype[Any]] = {**VALUE_TYPES, DType.BF16: np.dtype
 
 def round_bf16(x: Array) -> Array:
     """float32 values rounded to the nearest bf16 (half to even), NaN kept."""
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    bits = np.asarray(x, np.float32, order="C").view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(
         0xFFFF0000
     )
@@ -55,7 +55,7 @@ def from_storage(x: Array, dtype: DType) -> Array:
 def to_storage(x: Array, dtype: DType) -> Array:
     """Values as elements of a buffer."""
     if dtype is DType.BF16:
-        bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+        bits = np.asarray(x, np.float32, order="C").view(np.uint32)
         return (bits >> np.uint32(16)).astype(np.uint16)
     return x
 
@@ -80,7 +80,7 @@ def cast(x: Array, source: DType, target: DType) -> Array:
 
 def bitcast(x: Array, source: DType, target: DType) -> Array:
     """The same bits as another type."""
-    stored = np.ascontiguousarray(to_storage(x, source))
+    stored = np.asarray(to_storage(x, source), order="C")
     return from_storage(stored.view(STORAGE_TYPES[target]), target)
 
 
