@@ -1,0 +1,269 @@
+"""Functions of the standard library that are pure, whose effect is deferred, or that have a polyfill."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import copy
+import dataclasses
+import functools
+import inspect
+import logging
+import math
+import operator
+import os
+import platform
+import sys
+import time
+import types
+import typing
+import warnings
+from typing import Any
+
+from ptc.capture import polyfills
+from ptc.capture.effects import DeferredCall
+from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.calls import builtin, pure
+from ptc.capture.interpreter.machine import Machine
+from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
+from ptc.capture.values.base import Value
+from ptc.capture.values.callables import FunctionValue, PartialValue
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.objects import Instance, ObjectValue
+
+_HANDLED_ELSEWHERE = {math.floor, math.ceil, math.trunc}
+pure(*(
+    function
+    for function in vars(math).values()
+    if isinstance(function, types.BuiltinFunctionType) and function not in _HANDLED_ELSEWHERE
+))  # fmt: skip
+pure(
+    platform.system, platform.machine, platform.python_version, inspect.signature, inspect.isfunction,
+    inspect.isclass, inspect.ismethod, inspect.getfullargspec, typing.get_type_hints,
+    typing.get_origin, typing.get_args, os.cpu_count, sys.getrecursionlimit,
+    os.path.join, os.path.basename, os.path.dirname, os.path.splitext, str.maketrans,
+    *(cls.__dict__[name] for cls, name in
+      ((int, "from_bytes"), (float, "fromhex"), (bytes, "fromhex"))),
+)  # fmt: skip
+
+
+# -- operator -----------------------------------------------------------------------------------
+
+
+def _binary_handler(op: str) -> Any:
+    return lambda vm, left, right: vm.binary(op, left, right)
+
+
+def _inplace_handler(op: str) -> Any:
+    return lambda vm, left, right: vm.inplace(op, left, right)
+
+
+def _compare_handler(op: str) -> Any:
+    return lambda vm, left, right: vm.compare(op, left, right)
+
+
+for _op, (_name, _host) in BINARY.items():
+    builtin(_host)(_binary_handler(_op))
+    builtin(INPLACE[_op])(_inplace_handler(_op))
+for _op, (_, _, _host) in COMPARE.items():
+    builtin(_host)(_compare_handler(_op))
+builtin(operator.neg)(lambda vm, value: vm.unary("-", value))
+builtin(operator.pos)(lambda vm, value: vm.unary("+", value))
+builtin(operator.invert)(lambda vm, value: vm.unary("~", value))
+builtin(operator.not_)(lambda vm, value: vm.logical_not(value))
+builtin(operator.truth)(lambda vm, value: ConstantValue(vm.truth(value)))
+builtin(operator.getitem)(lambda vm, obj, key: vm.getitem(obj, key))
+builtin(operator.setitem)(lambda vm, obj, key, value: vm.setitem(obj, key, value))
+builtin(operator.delitem)(lambda vm, obj, key: vm.delitem(obj, key))
+builtin(operator.contains)(lambda vm, obj, item: ConstantValue(vm.contains(obj, item)))
+builtin(operator.is_)(lambda vm, left, right: ConstantValue(vm.is_same(left, right)))
+builtin(operator.is_not)(lambda vm, left, right: ConstantValue(not vm.is_same(left, right)))
+builtin(operator.index)(lambda vm, value: ConstantValue(vm.as_index(value)))
+builtin(operator.length_hint)(lambda vm, obj, default=None: vm.length(obj))
+
+
+# -- functools ----------------------------------------------------------------------------------
+
+
+@builtin(functools.partial)
+def _partial(vm: Machine, func: Value, *args: Value, **kwargs: Value) -> Value:
+    if isinstance(func, PartialValue):
+        return PartialValue(func.func, [*func.args, *args], {**func.kwargs, **kwargs})
+    return PartialValue(func, list(args), kwargs)
+
+
+@builtin(functools.update_wrapper)
+def _update_wrapper(
+    vm: Machine, wrapper: Value, wrapped: Value, assigned: Value | None = None,
+    updated: Value | None = None,
+) -> Value:
+    """Copies names and documentation, and links `__wrapped__`."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        value = vm.getattr_or_none(wrapped, name)
+        if value is not None:
+            vm.setattr(wrapper, name, value)
+    if isinstance(wrapped, Instance) and isinstance(wrapper, Instance):
+        for name in wrapped.attribute_names(vm):
+            vm.setattr(wrapper, name, vm.getattr(wrapped, name))
+    vm.setattr(wrapper, "__wrapped__", wrapped)
+    return wrapper
+
+
+@builtin(functools.wraps)
+def _wraps(vm: Machine, wrapped: Value, *args: Value, **kwargs: Value) -> Value:
+    return PartialValue(vm.wrap_fixed(functools.update_wrapper), [], {"wrapped": wrapped})
+
+
+@builtin(functools.lru_cache, functools.cache)
+def _lru_cache(vm: Machine, *args: Value, **kwargs: Value) -> Value:
+    raise GraphBreak("PTC-B006", "a cached function is created while the program runs")
+
+
+def call_cached(vm: Machine, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A call of an lru_cache function runs what it wraps: a cache does not change results."""
+    return vm.call(vm.wrap_fixed(function.__wrapped__), args, kwargs)
+
+
+# -- copy, dataclasses, collections -----------------------------------------------------------------
+
+
+@builtin(copy.copy)
+def _copy(vm: Machine, obj: Value) -> Value:
+    if isinstance(obj, ConstantValue):
+        return obj
+    method = vm.python_method(obj, "__copy__")
+    if method is not None:
+        return vm.call(method, [obj])
+    if type(obj) is ObjectValue and vm.python_method(obj, "__reduce_ex__") is None:
+        result = ObjectValue(obj.klass)
+        for name in obj.attribute_names(vm):
+            result.set_attribute(vm, name, vm.getattr(obj, name))
+        return result
+    bound = vm.getattr_or_none(obj, "copy")
+    if bound is None or obj.cls not in (dict, list, set, collections.OrderedDict, collections.deque):
+        raise GraphBreak("PTC-B006", f"copy of {obj.describe()}")
+    return vm.call(bound, [])
+
+
+@builtin(dataclasses.fields)
+def _fields(vm: Machine, obj: Value) -> Value:
+    cls = obj.real() if issubclass(obj.cls, type) else obj.cls
+    try:
+        return vm.tuple([vm.wrap_fixed(field) for field in dataclasses.fields(cls)])
+    except TypeError as error:
+        raise vm.native_exception(error) from None
+
+
+@builtin(dataclasses.is_dataclass)
+def _is_dataclass(vm: Machine, obj: Value) -> Value:
+    cls = obj.real() if issubclass(obj.cls, type) else obj.cls
+    return ConstantValue(hasattr(cls, "__dataclass_fields__"))
+
+
+@builtin(typing.cast)
+def _cast(vm: Machine, kind: Value, value: Value) -> Value:
+    return value
+
+
+# -- polyfills ----------------------------------------------------------------------------------
+
+
+def _polyfill_handler(function: types.FunctionType) -> Any:
+    def handler(vm: Machine, *args: Value, **kwargs: Value) -> Value:
+        value = vm.wrap_fixed(function)
+        assert isinstance(value, FunctionValue)
+        return vm.trace_function(value, list(args), kwargs)
+
+    return handler
+
+
+for _original, _replacement in polyfills.TABLE:
+    builtin(_original)(_polyfill_handler(_replacement))
+
+
+# -- what reaches the outside world -------------------------------------------------------------
+
+
+def _defer(vm: Machine, function: Any, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]):
+    vm.effects.call(DeferredCall(function, name, args, tuple(kwargs.items())))
+
+
+@builtin(warnings.warn)
+def _warn(vm: Machine, *args: Value, **kwargs: Value) -> None:
+    """Shown when the segment's effects are replayed. `stacklevel` would point into generated code."""
+    if any(action == "error" for action, *_ in warnings.filters):
+        raise GraphBreak("PTC-B003", "a warning may become an exception here")
+    message = args[0] if args else kwargs["message"]
+    category = args[1] if len(args) > 1 else kwargs.get("category")
+    keywords = {} if category is None else {"category": category}
+    _defer(vm, warnings.warn, "warn", (message,), keywords)
+
+
+def _log_handler(level: int | None, function: Any) -> Any:
+    def handler(vm: Machine, logger: Value, *args: Value, **kwargs: Value) -> None:
+        real = logger.real()
+        number = level
+        if number is None:
+            number = args[0].constant()
+        assert number is not None
+        if real.isEnabledFor(number):
+            _defer(vm, function, function.__name__, (logger, *args), kwargs)
+
+    return handler
+
+
+for _level, _function in (
+    (logging.DEBUG, logging.Logger.debug), (logging.INFO, logging.Logger.info),
+    (logging.WARNING, logging.Logger.warning), (logging.ERROR, logging.Logger.error),
+    (logging.ERROR, logging.Logger.exception), (logging.CRITICAL, logging.Logger.critical),
+    (None, logging.Logger.log),
+):  # fmt: skip
+    builtin(_function)(_log_handler(_level, _function))
+
+
+@builtin(logging.getLogger)
+def _get_logger(vm: Machine, name: Value | None = None) -> Value:
+    return vm.wrap_fixed(logging.getLogger(None if name is None else name.constant()))
+
+
+@builtin(logging.Logger.isEnabledFor)
+def _is_enabled_for(vm: Machine, logger: Value, level: Value) -> Value:
+    return ConstantValue(logger.real().isEnabledFor(level.constant()))
+
+
+@builtin(logging.Logger.getEffectiveLevel)
+def _effective_level(vm: Machine, logger: Value) -> Value:
+    return ConstantValue(logger.real().getEffectiveLevel())
+
+
+@builtin(
+    time.time, time.perf_counter, time.monotonic, time.time_ns, time.perf_counter_ns, time.sleep
+)
+def _clock(vm: Machine, *args: Value) -> Value:
+    raise GraphBreak("PTC-B003", "the clock is read")
+
+
+@builtin(os.getenv)
+def _getenv(vm: Machine, key: Value, default: Value | None = None) -> Value:
+    """The environment is taken as it is at capture."""
+    found = os.environ.get(key.constant())
+    return ConstantValue(found) if found is not None else default or ConstantValue(None)
+
+
+@builtin(type(os.environ).get, type(os.environ).__getitem__)
+def _environ_get(vm: Machine, environ: Value, key: Value, default: Value | None = None) -> Value:
+    found = os.environ.get(key.constant())
+    if found is None and default is None:
+        return ConstantValue(None)
+    return ConstantValue(found) if found is not None else default  # type: ignore[return-value]
+
+
+@builtin(type(os.environ).__contains__)
+def _environ_contains(vm: Machine, environ: Value, key: Value) -> Value:
+    return ConstantValue(key.constant() in os.environ)
+
+
+@builtin(contextlib.nullcontext.__exit__)
+def _null_exit(vm: Machine, manager: Value, *args: Value) -> None:
+    """Does nothing."""
+

@@ -1,0 +1,360 @@
+"""The state of one capture and the interpreter loop.
+
+`Machine` is the context passed to every handler and value (`vm`). It knows Python; subclasses add the
+graph and what torch needs through the hooks at the end. Operations defined in other modules of this
+package are attached as methods.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import Any
+
+from ptc.capture.effects import Effects
+from ptc.capture.errors import GraphBreak, Raised
+from ptc.capture.guards import Guard
+from ptc.capture.interpreter import attributes, calls, operators, text, wrapping
+from ptc.capture.interpreter.frame import Frame
+from ptc.capture.journal import Journal
+from ptc.capture.sources import Source, fixed, is_guarded
+from ptc.capture.values.base import Value
+from ptc.capture.values.callables import ClassValue, FunctionValue
+from ptc.capture.values.constants import IMMUTABLE_TYPES, ConstantValue
+from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.exceptions import ExceptionValue
+from ptc.capture.values.iterators import GeneratorValue
+from ptc.capture.values.mappings import DictValue
+from ptc.capture.values.namespaces import Globals
+from ptc.support.diagnostics import Location
+
+RETURNED = 1
+YIELDED = 2
+PYTHON_VERSION = sys.version_info[:2]
+MAX_INSTRUCTIONS = 20_000_000
+_PLAIN = frozenset({*IMMUTABLE_TYPES, list, tuple, dict, set, types.FunctionType, types.MethodType})
+
+
+class Machine:
+    """One capture. See the module docstring."""
+
+    def __init__(self, *, whole_program: bool) -> None:
+        self.whole_program = whole_program
+        self.journal = Journal()
+        self.effects = Effects(self.journal)
+        self.guards: dict[Guard, None] = {}
+        self.wrapped: dict[int, Value] = {}
+        self.kept_alive: dict[int, Any] = {}
+        self.instance_dicts: dict[int, Value] = {}
+        self.class_overlays: dict[tuple[int, str], Value] = {}
+        self.frames: list[Frame] = []
+        self.handled: Value | None = None  # sys.exc_info()
+        self.pending_attribute_error: Raised | None = None
+        self.python_version = PYTHON_VERSION
+        self.plain_classes: frozenset[type] = _PLAIN
+        self.instructions_run = 0
+        self.stop_value: Value | None = None  # of the StopIteration that `next` turned into None
+        self._globals: dict[int, Globals] = {}
+        self._builtins = Globals(vars(builtins), trusted=True)
+
+    # Operations from the other modules of this package
+    getattr = attributes.getattr_
+    getattr_or_none = attributes.getattr_or_none
+    generic_getattr = attributes.generic_getattr
+    setattr = attributes.setattr_
+    generic_setattr = attributes.generic_setattr
+    delattr = attributes.delattr_
+    generic_delattr = attributes.generic_delattr
+    hasattr = attributes.hasattr_
+    attribute_error = attributes.attribute_error
+    python_method = attributes.python_method
+    instance_dict = attributes.instance_dict
+    call = calls.call
+    call_function = calls.call_function
+    trace_function = calls.trace_function
+    call_builtin = calls.call_builtin
+    instantiate = calls.instantiate
+    type_call = calls.type_call
+    evaluate = calls.evaluate
+    exception = calls.exception
+    raised = calls.raised
+    native_exception = calls.native_exception
+    class_value = calls.class_value
+    binary = operators.binary
+    inplace = operators.inplace
+    unary = operators.unary
+    compare = operators.compare
+    is_same = operators.is_same
+    same_constant = operators.same_constant
+    truth = operators.truth
+    length = operators.length
+    contains = operators.contains
+    contains_by_iteration = operators.contains_by_iteration
+    getitem = operators.getitem
+    setitem = operators.setitem
+    delitem = operators.delitem
+    has_index = operators.has_index
+    as_index = operators.as_index
+    iterate = operators.iterate
+    iterate_snapshot = operators.iterate_snapshot
+    next = operators.next_
+    unpack = operators.unpack
+    set_elements = operators.set_elements
+    logical_not = operators.logical_not
+    mapping_items = operators.mapping_items
+    str = text.to_str
+    repr = text.to_repr
+    format = text.format_
+    evaluate_import = text.evaluate_import
+    wrap = wrapping.wrap
+    wrap_fixed = wrapping.wrap_fixed
+    wrap_new = wrapping.wrap_new
+    wrap_at = wrapping.wrap_at
+    trusted_class = staticmethod(wrapping.trusted_class)
+
+    # -- making values -------------------------------------------------------------------------
+
+    def const(self, value: Any) -> Value:
+        return ConstantValue(value)
+
+    def tuple(self, items: list[Value]) -> Value:
+        return TupleValue(items)
+
+    def list(self, items: list[Value]) -> Value:
+        return ListValue(items)
+
+    def dict_of(self, items: dict[str, Value]) -> Value:
+        """A new dict with string keys."""
+        return DictValue({name: (ConstantValue(name), value) for name, value in items.items()})
+
+    def dict_items(self, mapping: DictValue) -> list[tuple[Value, Value]]:
+        mapping.load_all(self)
+        return list(mapping.entries.values())
+
+    def type_error(self, text: str) -> Raised:
+        return self.exception(TypeError, text)
+
+    def hash_key(self, value: Value) -> Any:
+        """A host key with the hash and equality of `value`."""
+        method = self.python_method(value, "__hash__")
+        if method is not None and not isinstance(value, (ClassValue, ConstantValue)):
+            return self.hash_by_methods(value)
+        return value.hash_key(self)
+
+    def hash_by_methods(self, value: Value) -> Any:
+        """Classes with `__eq__` and `__hash__` of their own: use the hash's tuple of constants.
+
+        Right only if equality compares what the hash covers, which holds for frozen dataclasses."""
+        parameters = getattr(value.cls, "__dataclass_params__", None)
+        if parameters is not None and parameters.frozen and parameters.eq:
+            fields = [
+                self.hash_key(self.getattr(value, name))
+                for name, field in value.cls.__dataclass_fields__.items()  # type: ignore[attr-defined]
+                if (field.compare if field.hash is None else field.hash)
+            ]
+            return (value.cls, *fields)
+        if value.cls.__hash__ is None:
+            raise self.type_error(f"unhashable type: '{value.cls.__name__}'")
+        raise GraphBreak("PTC-B014", f"{value.describe()} is hashed by methods of its own")
+
+    def new_object(self, cls: type) -> Value:
+        return calls.c_new(self, object.__new__, cls, [], {})
+
+    def stop_iteration(self, iterator: Value) -> Raised:
+        """What `next(iterator)` raises at its end, with the generator's return value."""
+        value = self.stop_value
+        if isinstance(iterator, GeneratorValue):
+            value = iterator.frame.returned
+        if value is None or (value.is_constant() and value.constant() is None):
+            return self.raised(StopIteration, [])
+        return self.raised(StopIteration, [value])
+
+    # -- guards and effects --------------------------------------------------------------------
+
+    def guard(self, kind: str, source: Source | None, payload: Any = None) -> None:
+        """Require a property of what is found at `source`, unless it cannot change."""
+        if source is not None and not is_guarded(source):
+            return
+        guard = Guard(kind, source, payload, type(payload))
+        if guard not in self.guards:
+            self.journal.put(self.guards, guard, None)
+
+    def guard_keys(self, source: Source, mapping: Any) -> None:
+        keys = tuple(mapping)
+        if is_guarded(source):
+            known = next((g for g in self.guards if g.kind == "KEYS" and g.source == source), None)
+            if known is None:
+                self.guard("KEYS", source, fixed(keys, "keys"))
+
+    def iterator_advanced(self, iterator: Value) -> None:
+        if iterator.source is not None:
+            self.effects.advanced(iterator)
+
+    def class_overlay(self, cls: type, name: str) -> Value | None:
+        """A class attribute written during this capture."""
+        value = self.wrapped.get(id(cls))
+        if isinstance(value, ClassValue):
+            return value.attrs.get(name)
+        return None
+
+    # -- running -------------------------------------------------------------------------------
+
+    def globals_of(self, namespace: dict[str, Any]) -> Globals:
+        known = self._globals.get(id(namespace))
+        if known is None:
+            if namespace is vars(builtins):
+                known = self._builtins
+            else:
+                known = Globals(namespace, wrapping.trusted_module(namespace.get("__name__")))
+            self._globals[id(namespace)] = known
+        return known
+
+    def load_global(self, frame: Frame, name: str) -> Value:
+        value = frame.globals.load(self, name)
+        if value is None:
+            value = self._builtins.load(self, name)
+            if value is None:
+                raise self.exception(NameError, f"name {name!r} is not defined")
+            if not frame.globals.trusted:
+                self.guard("LACKS_KEY", fixed(frame.globals.namespace, "globals"), name)
+        return value
+
+    def run(self, frame: Frame) -> Value:
+        """Run a function's frame to its return."""
+        code = self.execute(frame)
+        assert code == RETURNED and frame.returned is not None
+        return frame.returned
+
+    def execute(self, frame: Frame, thrown: Raised | None = None) -> int:
+        """Run until the frame returns or yields; the user's exceptions unwind it."""
+        self.frames.append(frame)
+        handled = self.handled
+        instructions, handlers = frame.instructions, frame.handlers
+        start = self.instructions_run
+        try:
+            while True:
+                try:
+                    if thrown is not None:
+                        pending, thrown = thrown, None
+                        raise pending
+                    while True:
+                        index = frame.ip
+                        frame.ip = index + 1
+                        self.instructions_run += 1
+                        stop = handlers[index](self, frame, instructions[index])
+                        if stop:
+                            return stop
+                        if self.instructions_run - start > MAX_INSTRUCTIONS:
+                            raise GraphBreak("PTC-B017", "capture runs for too long")
+                except Raised as raised:
+                    if not self.unwind(frame, raised):
+                        raise
+        except GraphBreak as stopped:
+            if not stopped.stack:
+                stopped.stack = self.stack_locations()
+            raise
+        except Raised:
+            self.handled = handled
+            raise
+        finally:
+            self.frames.pop()
+
+    def unwind(self, frame: Frame, raised: Raised) -> bool:
+        """Continue at the exception handler around the raising instruction, if there is one."""
+        instruction = frame.instructions[frame.ip - 1]
+        handler = instruction.handler
+        value = raised.value
+        if isinstance(value, ExceptionValue) and value.context is None:
+            if self.handled is not None and self.handled is not value:
+                self.journal.assign(value, "context", self.handled)
+        if handler is None:
+            return False
+        del frame.stack[handler.depth :]
+        if handler.lasti:
+            frame.push(ConstantValue(instruction.offset))
+        frame.push(value)
+        frame.kw_names = ()
+        frame.ip = handler.target
+        return True
+
+    def resume_generator(
+        self, frame: Frame, value: Value | None, exception: Value | None
+    ) -> Value | None:
+        """Go on in a suspended frame: the next yielded value, None when it returned."""
+        outer = self.handled
+        if frame.handled is not None:
+            self.handled = frame.handled
+        if value is not None:
+            frame.push(value)
+        try:
+            stop = self.execute(frame, Raised(exception) if exception is not None else None)
+            frame.handled = self.handled if self.handled is not outer else None
+        finally:
+            self.handled = outer
+        if stop == RETURNED:
+            return None
+        return frame.pop()
+
+    def call_until_stop(self, function: Value, args: list[Value]) -> Value | None:
+        """A call of a `__next__` written in Python; None when it raises StopIteration."""
+        try:
+            return self.call(function, args)
+        except Raised as raised:
+            value = raised.value
+            if isinstance(value, ExceptionValue) and issubclass(value.cls, StopIteration):
+                self.stop_value = value.args[0] if value.args else None
+                return None
+            raise
+
+    def send(self, receiver: Value, value: Value) -> Value | None:
+        """`receiver.send(value)` as `yield from` does it; None when it stops."""
+        self.stop_value = None
+        if isinstance(receiver, GeneratorValue):
+            return receiver.send(self, value)
+        if value.is_constant() and value.constant() is None:
+            return self.next(receiver)
+        return self.call_until_stop(self.getattr(receiver, "send"), [value])
+
+    def branch(self, frame: Frame, value: Value) -> bool:
+        """The truth of a value that decides a jump."""
+        return self.truth(value)
+
+    def stack_locations(self) -> tuple[Location, ...]:
+        return tuple(frame.location() for frame in self.frames)
+
+    def graph_break(self, code: str, reason: str, hint: str = "") -> GraphBreak:
+        return GraphBreak(code, reason, hint)
+
+    def class_getitem(self, cls: Value, key: Value) -> Value:
+        """`cls[key]`: enum members, generic aliases."""
+        real = cls.real()
+        try:
+            return self.evaluate(lambda: real[key.constant()])
+        except NotImplementedError as error:
+            raise GraphBreak("PTC-B006", f"subscript of {cls.describe()}") from error
+
+    # -- hooks for torch -----------------------------------------------------------------------
+
+    def before_inlining(
+        self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value | None:
+        """A value instead of tracing the function's body, or None."""
+        return None
+
+    def property_handler(self, raw: property) -> Any:
+        """How a library's property is computed, `(vm, obj) -> Value`, if not by tracing."""
+        return calls.find_handler(raw)
+
+    def instance_check(self, cls: type, value: Value) -> bool | None:
+        """`isinstance` against a class with a library's own `__instancecheck__`."""
+        return None
+
+    def symbolic_extreme(self, name: str, values: list[Value]) -> Value | None:
+        """`min` or `max` of symbolic numbers without deciding which it is; None: compare."""
+        return None
+
+    def pin(self, value: Value) -> Any:
+        """The host number of a symbolic one, fixed by a guard; None if it has none."""
+        return None
+

@@ -1,0 +1,43 @@
+"""Library functions written in Python for the interpreter to trace, and what each stands for."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import operator
+import types
+from typing import Any
+
+from ptc.capture.polyfills import functions
+
+TABLE: list[tuple[Any, types.FunctionType]] = [
+    (itertools.chain, functions.chain),
+    (itertools.chain.__dict__["from_iterable"], functions.chain_from_iterable),
+    (itertools.islice, functions.islice),
+    (itertools.product, functions.product),
+    (itertools.repeat, functions.repeat),
+    (itertools.count, functions.count),
+    (itertools.cycle, functions.cycle),
+    (itertools.accumulate, functions.accumulate),
+    (itertools.combinations, functions.combinations),
+    (itertools.permutations, functions.permutations),
+    (itertools.starmap, functions.starmap),
+    (itertools.takewhile, functions.takewhile),
+    (itertools.dropwhile, functions.dropwhile),
+    (itertools.filterfalse, functions.filterfalse),
+    (itertools.pairwise, functions.pairwise),
+    (itertools.zip_longest, functions.zip_longest),
+    (itertools.compress, functions.compress),
+    (itertools.groupby, functions.groupby),
+    (itertools.tee, functions.tee),
+    (functools.reduce, functions.reduce),
+    (operator.attrgetter, functions.attrgetter),
+    (operator.itemgetter, functions.itemgetter),
+    (operator.methodcaller, functions.methodcaller),
+    (collections._count_elements, functions.count_elements),  # type: ignore[attr-defined]
+]
+if hasattr(itertools, "batched"):
+    TABLE.append((itertools.batched, functions.batched))
+
+__all__ = ["TABLE"]

@@ -1,0 +1,275 @@
+"""Lists, tuples, deques and their subclasses (namedtuples, torch.Size).
+
+A list from outside is wrapped with its length guarded; changes stay in the value and are replayed
+by `effects` when the segment ends.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.errors import GraphBreak
+from ptc.capture.sources import Source
+from ptc.capture.values.base import MergeRefusal, Value
+from ptc.capture.values.constants import SliceValue
+from ptc.capture.values.objects import Instance
+
+if TYPE_CHECKING:
+    from ptc.capture.interpreter.machine import Machine
+    from ptc.capture.rebuild import Rebuilder
+
+
+class SequenceValue(Instance):
+    """What lists, tuples and deques share. `items` changes through the journal only."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Value], klass: type, source: Source | None = None) -> None:
+        super().__init__(klass, source)
+        self.items = items
+
+    def truth(self, vm: Machine) -> bool:
+        return bool(self.items)
+
+    def length(self, vm: Machine) -> Value:
+        return vm.const(len(self.items))
+
+    def iterate(self, vm: Machine) -> Value:
+        return SequenceIterator(self)
+
+    def getitem(self, vm: Machine, key: Value) -> Value:
+        if isinstance(key, SliceValue):
+            part = self.items[vm.as_index(key)]
+            return self.like(vm, part)
+        index = self.index(vm, key)
+        return self.items[index]
+
+    def like(self, vm: Machine, items: list[Value]) -> Value:
+        raise NotImplementedError
+
+    def index(self, vm: Machine, key: Value) -> int:
+        """A valid non-negative index, or the IndexError or TypeError CPython raises."""
+        base = "list" if isinstance(self, ListValue) else "tuple"
+        if not vm.has_index(key):
+            kind = key.cls.__name__
+            raise vm.type_error(f"{base} indices must be integers or slices, not {kind}")
+        index = vm.as_index(key)
+        if not -len(self.items) <= index < len(self.items):
+            raise vm.exception(IndexError, f"{base} index out of range")
+        return index % len(self.items)
+
+    def elements_text(self, emit: Rebuilder) -> str:
+        return ", ".join(emit.value(element) for element in self.items)
+
+    def merge(self, vm: Machine, other: Value) -> Value | MergeRefusal:
+        if self is other:
+            return self
+        if type(self) is not type(other) or self.cls is not other.cls or self.attrs:
+            return MergeRefusal(f"{self.describe()} differs from {other.describe()}")
+        assert isinstance(other, SequenceValue)
+        if len(self.items) != len(other.items):
+            return MergeRefusal("sequences of different lengths")
+        merged: list[Value] = []
+        for mine, theirs in zip(self.items, other.items, strict=True):
+            element = mine.merge(vm, theirs)
+            if isinstance(element, MergeRefusal):
+                return element
+            merged.append(element)
+        return type(self)(merged, self.klass)
+
+
+class TupleValue(SequenceValue):
+    """A tuple or an instance of a subclass."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, items: list[Value], klass: type = tuple, source: Source | None = None
+    ) -> None:
+        super().__init__(items, klass, source)
+
+    def constant(self) -> Any:
+        elements = [element.constant() for element in self.items]
+        if self.klass is tuple:
+            return tuple(elements)
+        return tuple.__new__(self.klass, elements)
+
+    def like(self, vm: Machine, items: list[Value]) -> Value:
+        return TupleValue(items)
+
+    def hash_key(self, vm: Machine) -> Any:
+        return tuple(vm.hash_key(element) for element in self.items)
+
+    def describe(self) -> str:
+        return f"a {self.klass.__qualname__} of {len(self.items)} elements"
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        if self.klass is tuple:
+            return f"({self.elements_text(emit)}{',' if len(self.items) == 1 else ''})"
+        cls = emit.name(self.klass, self.klass.__name__)
+        code = f"tuple.__new__({cls}, ({self.elements_text(emit)}{',' if self.items else ''}))"
+        return emit.with_attributes(self, code)
+
+
+class ListValue(SequenceValue):
+    """A list or an instance of a subclass."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, items: list[Value], klass: type = list, source: Source | None = None
+    ) -> None:
+        super().__init__(items, klass, source)
+
+    def constant(self) -> Any:
+        # A copy: lists are mutable, so the caller must not keep or compare identity
+        if self.klass is not list:
+            return super().constant()
+        return [element.constant() for element in self.items]
+
+    def is_constant(self) -> bool:
+        return False
+
+    def like(self, vm: Machine, items: list[Value]) -> Value:
+        return ListValue(items)
+
+    def assign(self, vm: Machine, items: list[Value]) -> None:
+        """Replace the content."""
+        vm.journal.replace_list(self.items, items)
+        vm.effects.changed(self)
+
+    def append(self, vm: Machine, value: Value) -> None:
+        vm.journal.append(self.items, value)
+        vm.effects.changed(self)
+
+    def setitem(self, vm: Machine, key: Value, value: Value) -> None:
+        items = list(self.items)
+        if isinstance(key, SliceValue):
+            try:
+                items[vm.as_index(key)] = vm.unpack(value)
+            except ValueError as error:
+                raise vm.exception(ValueError, str(error)) from None
+        else:
+            index = self._assign_index(vm, key)
+            items[index] = value
+        self.assign(vm, items)
+
+    def _assign_index(self, vm: Machine, key: Value) -> int:
+        if vm.has_index(key):
+            index = vm.as_index(key)
+            if not -len(self.items) <= index < len(self.items):
+                raise vm.exception(IndexError, "list assignment index out of range")
+        return self.index(vm, key)
+
+    def delitem(self, vm: Machine, key: Value) -> None:
+        items = list(self.items)
+        if isinstance(key, SliceValue):
+            del items[vm.as_index(key)]
+        else:
+            del items[self._assign_index(vm, key)]
+        self.assign(vm, items)
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        """Empty first, then filled, for lists that hold themselves."""
+        if self.klass is list and not any(isinstance(i, Instance) for i in self.items):
+            return f"[{self.elements_text(emit)}]"
+        if self.klass is list:
+            name = emit.define(self, "[]")
+        else:
+            cls = emit.name(self.klass, self.klass.__name__)
+            name = emit.with_attributes(self, f"list.__new__({cls})")
+        if self.items:
+            emit.line(f"{name}[:] = [{self.elements_text(emit)}]")
+        return name
+
+
+class DequeValue(ListValue):
+    """A collections.deque."""
+
+    __slots__ = ("maxlen",)
+
+    def __init__(
+        self,
+        items: list[Value],
+        klass: type = collections.deque,
+        source: Source | None = None,
+        maxlen: int | None = None,
+    ) -> None:
+        super().__init__(items, klass, source)
+        self.maxlen = maxlen
+
+    def constant(self) -> Any:
+        return Value.constant(self)
+
+    def getitem(self, vm: Machine, key: Value) -> Value:
+        if isinstance(key, SliceValue):
+            raise vm.type_error("sequence index must be integer, not 'slice'")
+        return super().getitem(vm, key)
+
+    def assign(self, vm: Machine, items: list[Value]) -> None:
+        if self.maxlen is not None and len(items) > self.maxlen:
+            items = items[len(items) - self.maxlen :]
+        super().assign(vm, items)
+
+    def append(self, vm: Machine, value: Value) -> None:
+        self.assign(vm, [*self.items, value])
+
+    def attribute(self, vm: Machine, name: str) -> Value | None:
+        if name == "maxlen":
+            return vm.const(self.maxlen)
+        return super().attribute(vm, name)
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        if self.klass is not collections.deque:
+            raise GraphBreak("PTC-B008", f"{self.describe()} cannot be rebuilt in Python")
+        name = emit.define(self, f"{emit.name(collections.deque, 'deque')}(maxlen={self.maxlen})")
+        if self.items:
+            emit.line(f"{name}.extend([{self.elements_text(emit)}])")
+        return name
+
+
+class SequenceIterator(Value):
+    """`iter()` of a list, tuple or deque: reads the live sequence, as CPython's does."""
+
+    __slots__ = ("sequence", "position")
+
+    def __init__(
+        self, sequence: SequenceValue, position: int = 0, source: Source | None = None
+    ) -> None:
+        self.source = source
+        self.sequence = sequence
+        self.position = position
+
+    @property
+    def cls(self) -> type:
+        empty: Any = {ListValue: [], TupleValue: (), DequeValue: collections.deque()}
+        return type(iter(empty[type(self.sequence)]))
+
+    def iterate(self, vm: Machine) -> Value:
+        return self
+
+    def next(self, vm: Machine) -> Value | None:
+        if self.position < 0 or self.position >= len(self.sequence.items):
+            # An exhausted list iterator stays so even if the list grows
+            vm.journal.assign(self, "position", -1)
+            return None
+        element = self.sequence.items[self.position]
+        vm.journal.assign(self, "position", self.position + 1)
+        vm.iterator_advanced(self)
+        return element
+
+    def rest(self) -> list[Value]:
+        return [] if self.position < 0 else self.sequence.items[self.position :]
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        if self.position < 0:
+            return "iter(())"
+        start = f"iter({emit.value(self.sequence)})"
+        if self.position == 0:
+            return start
+        if isinstance(self.sequence, DequeValue):
+            return emit.advanced(start, self.position)
+        name = emit.define(self, start)
+        emit.line(f"{name}.__setstate__({self.position})")
+        return name

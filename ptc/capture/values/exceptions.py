@@ -1,0 +1,95 @@
+"""Exception objects of the captured program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.errors import NotConstant
+from ptc.capture.sources import Source
+from ptc.capture.values.base import Value
+from ptc.capture.values.objects import NO_OBJECT, Instance
+from ptc.support.diagnostics import Location
+
+if TYPE_CHECKING:
+    from ptc.capture.interpreter.machine import Machine
+    from ptc.capture.rebuild import Rebuilder
+
+
+class ExceptionValue(Instance):
+    """An exception. `raised_at` is the user's stack when it was raised first. `native` is the real
+    exception if one occurred while capture evaluated a library call."""
+
+    __slots__ = ("args", "cause", "context", "suppress_context", "raised_at", "native")
+
+    def __init__(
+        self, klass: type, args: list[Value], source: Source | None = None, native: Any = None
+    ) -> None:
+        super().__init__(klass, source)
+        self.args = args
+        self.cause: Value | None = None
+        self.context: Value | None = None
+        self.suppress_context = False
+        self.raised_at: tuple[Location, ...] = ()
+        self.native: BaseException | None = native
+
+    def describe(self) -> str:
+        return f"an exception {self.message()}"
+
+    def message(self) -> str:
+        """`ValueError: text`, as far as it is known."""
+        texts: list[str] = []
+        for arg in self.args:
+            try:
+                texts.append(str(arg.constant()))
+            except NotConstant:
+                texts.append(f"<{arg.cls.__name__}>")
+        text = ", ".join(texts)
+        return f"{self.klass.__name__}: {text}" if text else self.klass.__name__
+
+    def to_python(self) -> BaseException:
+        """A real exception of the same class and arguments, to raise out of capture."""
+        if self.native is not None:
+            return self.native
+        return self.klass(*(arg.constant() for arg in self.args))
+
+    def attribute(self, vm: Machine, name: str) -> Value | None:
+        if name == "args":
+            return vm.tuple(list(self.args))
+        if name == "__cause__":
+            return self.cause or vm.const(None)
+        if name == "__context__":
+            return self.context or vm.const(None)
+        if name == "__suppress_context__":
+            return vm.const(self.suppress_context)
+        if name == "__traceback__":
+            return vm.const(None)
+        if name == "value" and issubclass(self.klass, StopIteration):
+            return self.args[0] if self.args else vm.const(None)
+        if name in ("msg", "name", "path") and issubclass(self.klass, ImportError):
+            return super().attribute(vm, name) or vm.const(None)
+        return super().attribute(vm, name)
+
+    def set_attribute(self, vm: Machine, name: str, value: Value) -> None:
+        if name == "args":
+            vm.journal.assign(self, "args", vm.unpack(value))
+        elif name == "__cause__":
+            vm.journal.assign(self, "cause", value)
+            vm.journal.assign(self, "suppress_context", True)
+        elif name == "__context__":
+            vm.journal.assign(self, "context", value)
+        elif name == "__suppress_context__":
+            vm.journal.assign(self, "suppress_context", vm.truth(value))
+        elif name != "__traceback__":
+            super().set_attribute(vm, name, value)
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        cls = emit.name(self.klass, self.klass.__name__)
+        args = "".join(", " + emit.value(arg) for arg in self.args)
+        name = emit.define(self, f"{cls}.__new__({cls}{args})")
+        if self.obj is NO_OBJECT:
+            emit.attributes(self, name)
+        if self.cause is not None:
+            emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
+        if self.context is not None:
+            emit.line(f"{name}.__context__ = {emit.value(self.context)}")
+        return name

@@ -1,0 +1,372 @@
+"""Dictionaries and sets, with their subclasses (OrderedDict, defaultdict, Counter, ModelOutput).
+
+A dictionary from outside is read key by key under guards until something needs all of it; then its
+keys are guarded as a whole. Order is Python's insertion order.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.errors import GraphBreak
+from ptc.capture.sources import FixedSource, ObjectItemSource, Source, fixed, item
+from ptc.capture.values.base import MergeRefusal, Value
+from ptc.capture.values.constants import is_immutable
+from ptc.capture.values.objects import NO_OBJECT, Instance
+
+if TYPE_CHECKING:
+    from ptc.capture.interpreter.machine import Machine
+    from ptc.capture.rebuild import Rebuilder
+
+
+class DictValue(Instance):
+    """A dict or an instance of a subclass.
+
+    `entries` maps hash keys to (key, value). While `complete` is false, keys that are not in
+    `entries` are to be looked up in the real dictionary.
+    """
+
+    __slots__ = ("entries", "complete", "factory", "trusted")
+
+    def __init__(
+        self,
+        entries: dict[Any, tuple[Value, Value]] | None = None,
+        klass: type = dict,
+        source: Source | None = None,
+        obj: Any = NO_OBJECT,
+        trusted: bool = False,
+    ) -> None:
+        super().__init__(klass, source, obj)
+        self.entries: dict[Any, tuple[Value, Value]] = {} if entries is None else entries
+        self.complete = obj is NO_OBJECT
+        self.factory: Value | None = None  # defaultdict's
+        self.trusted = trusted  # a library's own table: read without guards
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def find(self, vm: Machine, key: Value) -> Value | None:
+        """The value under `key`, None if absent."""
+        hashed = vm.hash_key(key)
+        entry = self.entries.get(hashed)
+        if entry is not None:
+            return entry[1]
+        if self.complete:
+            return None
+        if not (key.is_constant() and is_immutable(key.constant())):
+            self.load_all(vm)
+            entry = self.entries.get(hashed)
+            return entry[1] if entry is not None else None
+        return self._find_real(vm, hashed, key)
+
+    def _find_real(self, vm: Machine, hashed: Any, key: Value) -> Value | None:
+        constant = key.constant()
+        if constant not in self.obj:
+            if not self.trusted:
+                vm.guard("LACKS_KEY", self.source, _guard_key(constant))
+            return None
+        value = self._wrap_item(vm, constant)
+        vm.journal.put(self.entries, hashed, (key, value))
+        return value
+
+    def _wrap_item(self, vm: Machine, key: Any) -> Value:
+        value = dict.__getitem__(self.obj, key)
+        if self.trusted:
+            return vm.wrap_fixed(value)
+        assert self.source is not None
+        return vm.wrap(value, _item_source(self.source, key))
+
+    def load_all(self, vm: Machine) -> None:
+        """Wrap every entry of the real dictionary and guard its keys."""
+        if self.complete:
+            return
+        if not self.trusted:
+            assert self.source is not None
+            vm.guard_keys(self.source, self.obj)
+        entries: dict[Any, tuple[Value, Value]] = {}
+        for key in dict.keys(self.obj):
+            wrapped = vm.wrap_fixed(key)
+            hashed = vm.hash_key(wrapped)
+            known = self.entries.get(hashed)
+            value = known[1] if known is not None else self._wrap_item(vm, key)
+            entries[hashed] = (wrapped, value)
+        vm.journal.replace_dict(self.entries, entries)
+        vm.journal.assign(self, "complete", True)
+
+    def truth(self, vm: Machine) -> bool:
+        self.load_all(vm)
+        return bool(self.entries)
+
+    def length(self, vm: Machine) -> Value:
+        self.load_all(vm)
+        return vm.const(len(self.entries))
+
+    def getitem(self, vm: Machine, key: Value) -> Value:
+        value = self.find(vm, key)
+        if value is not None:
+            return value
+        missing = vm.python_method(self, "__missing__")
+        if missing is not None:
+            return vm.call(missing, [self, key])
+        if isinstance(self.klass, type) and issubclass(self.klass, collections.defaultdict):
+            if self.factory is not None and self.factory.cls is not type(None):
+                value = vm.call(self.factory, [])
+                self.setitem(vm, key, value)
+                return value
+        if issubclass(self.klass, collections.Counter):
+            return vm.const(0)
+        raise vm.raised(KeyError, [key])
+
+    def contains(self, vm: Machine, item: Value) -> Value:
+        return vm.const(self.find(vm, item) is not None)
+
+    def iterate(self, vm: Machine) -> Value:
+        return DictIterator(self, "keys")
+
+    def keys(self, vm: Machine) -> list[Value]:
+        self.load_all(vm)
+        return [key for key, _ in self.entries.values()]
+
+    def values(self, vm: Machine) -> list[Value]:
+        self.load_all(vm)
+        return [value for _, value in self.entries.values()]
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def setitem(self, vm: Machine, key: Value, value: Value) -> None:
+        hashed = vm.hash_key(key)
+        self.load_all(vm)
+        known = self.entries.get(hashed)
+        vm.journal.put(self.entries, hashed, (known[0] if known else key, value))
+        vm.effects.changed(self)
+
+    def delitem(self, vm: Machine, key: Value) -> None:
+        hashed = vm.hash_key(key)
+        self.load_all(vm)
+        if hashed not in self.entries:
+            raise vm.raised(KeyError, [key])
+        self.assign(vm, {k: v for k, v in self.entries.items() if k != hashed})
+
+    def assign(self, vm: Machine, entries: dict[Any, tuple[Value, Value]]) -> None:
+        """Replace content and order."""
+        vm.journal.replace_dict(self.entries, entries)
+        vm.effects.changed(self)
+
+    def update_from(self, vm: Machine, other: DictValue) -> None:
+        other.load_all(vm)
+        for key, value in list(other.entries.values()):
+            self.setitem(vm, key, value)
+
+    # -- rebuilding ----------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        return f"a {self.klass.__qualname__}" + (f" ({self.source})" if self.source else "")
+
+    def merge(self, vm: Machine, other: Value) -> Value | MergeRefusal:
+        if self is other:
+            return self
+        if not isinstance(other, DictValue) or self.klass is not other.klass:
+            return MergeRefusal(f"{self.describe()} differs from {other.describe()}")
+        if list(self.entries) != list(other.entries) or self.attrs or other.attrs:
+            return MergeRefusal("dictionaries with different keys")
+        merged = DictValue(klass=self.klass)
+        for hashed, (key, value) in self.entries.items():
+            result = value.merge(vm, other.entries[hashed][1])
+            if isinstance(result, MergeRefusal):
+                return result
+            merged.entries[hashed] = (key, result)
+        return merged
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        plain = self.klass is dict
+        if plain and not any(isinstance(v, Instance) for _, v in self.entries.values()):
+            return "{" + self.entries_text(emit) + "}"
+        name = emit.define(self, self._empty(emit))
+        for key, value in self.entries.values():
+            owner = "dict" if not issubclass(self.klass, collections.OrderedDict) else ""
+            setter = owner or emit.name(collections.OrderedDict, "OrderedDict")
+            target = f"{name}[{emit.value(key)}] = {emit.value(value)}"
+            if not plain:
+                target = f"{setter}.__setitem__({name}, {emit.value(key)}, {emit.value(value)})"
+            emit.line(target)
+        emit.attributes(self, name)
+        return name
+
+    def _empty(self, emit: Rebuilder) -> str:
+        if self.klass is dict:
+            return "{}"
+        cls = emit.name(self.klass, self.klass.__name__)
+        if issubclass(self.klass, collections.OrderedDict):
+            return f"{emit.name(collections.OrderedDict, 'OrderedDict')}.__new__({cls})"
+        if self.klass is collections.defaultdict:
+            factory = emit.value(self.factory) if self.factory is not None else "None"
+            return f"{cls}({factory})"
+        if self.factory is not None:
+            raise GraphBreak("PTC-B008", f"{self.describe()} cannot be rebuilt in Python")
+        return f"dict.__new__({cls})"
+
+    def entries_text(self, emit: Rebuilder) -> str:
+        return ", ".join(f"{emit.value(k)}: {emit.value(v)}" for k, v in self.entries.values())
+
+
+def _guard_key(constant: Any) -> Any:
+    if type(constant) in (str, int, bool, type(None)):
+        return constant
+    return fixed(constant, "key")
+
+
+def _item_source(owner: Source, key: Any) -> Source:
+    if type(key) in (str, int, bool, type(None)):
+        return item(owner, key)
+    key_source: FixedSource = fixed(key, getattr(key, "__name__", None) or "key")
+    return ObjectItemSource(owner, key_source)
+
+
+class DictViewValue(Value):
+    """`d.keys()`, `d.values()`, `d.items()`: live views."""
+
+    __slots__ = ("mapping", "kind")
+
+    def __init__(self, mapping: DictValue, kind: str) -> None:
+        self.source = None
+        self.mapping = mapping
+        self.kind = kind
+
+    @property
+    def cls(self) -> type:
+        return type(getattr({}, self.kind)())
+
+    def length(self, vm: Machine) -> Value:
+        return self.mapping.length(vm)
+
+    def truth(self, vm: Machine) -> bool:
+        return self.mapping.truth(vm)
+
+    def iterate(self, vm: Machine) -> Value:
+        return DictIterator(self.mapping, self.kind)
+
+    def contains(self, vm: Machine, item: Value) -> Value:
+        if self.kind == "keys":
+            return self.mapping.contains(vm, item)
+        return super().contains(vm, item)
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        return f"{emit.value(self.mapping)}.{self.kind}()"
+
+
+class DictIterator(Value):
+    """An iterator over a dictionary's keys, values or items, maybe reversed."""
+
+    __slots__ = ("mapping", "kind", "position", "keys", "backward")
+
+    def __init__(self, mapping: DictValue, kind: str, backward: bool = False) -> None:
+        self.source = None
+        self.mapping = mapping
+        self.kind = kind
+        self.position = 0
+        self.keys: list[Any] | None = None
+        self.backward = backward
+
+    @property
+    def cls(self) -> type:
+        return type(iter(getattr({}, self.kind)()))
+
+    def iterate(self, vm: Machine) -> Value:
+        return self
+
+    def next(self, vm: Machine) -> Value | None:
+        if self.keys is None:
+            self.mapping.load_all(vm)
+            keys = list(self.mapping.entries)
+            vm.journal.assign(self, "keys", keys[::-1] if self.backward else keys)
+        assert self.keys is not None
+        if len(self.mapping.entries) != len(self.keys):
+            raise vm.exception(RuntimeError, "dictionary changed size during iteration")
+        if self.position >= len(self.keys):
+            return None
+        entry = self.mapping.entries.get(self.keys[self.position])
+        if entry is None:
+            raise vm.exception(RuntimeError, "dictionary keys changed during iteration")
+        vm.journal.assign(self, "position", self.position + 1)
+        key, value = entry
+        if self.kind == "keys":
+            return key
+        return value if self.kind == "values" else vm.tuple([key, value])
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        view = f"{emit.value(self.mapping)}.{self.kind}()"
+        start = f"reversed({view})" if self.backward else f"iter({view})"
+        return emit.advanced(start, self.position)
+
+
+class SetValue(Instance):
+    """A set (mutable) or a frozenset with elements that are no constants."""
+
+    __slots__ = ("elements",)
+
+    def __init__(
+        self,
+        elements: dict[Any, Value] | None = None,
+        klass: type = set,
+        source: Source | None = None,
+    ) -> None:
+        super().__init__(klass, source)
+        self.elements: dict[Any, Value] = {} if elements is None else elements
+
+    def constant(self) -> Any:
+        if self.klass is frozenset:
+            return frozenset(value.constant() for value in self.elements.values())
+        if self.klass is set:  # a copy, as for lists
+            return {value.constant() for value in self.elements.values()}
+        return super().constant()
+
+    def is_constant(self) -> bool:
+        return self.klass is frozenset and super().is_constant()
+
+    def truth(self, vm: Machine) -> bool:
+        return bool(self.elements)
+
+    def length(self, vm: Machine) -> Value:
+        return vm.const(len(self.elements))
+
+    def contains(self, vm: Machine, item: Value) -> Value:
+        return vm.const(vm.hash_key(item) in self.elements)
+
+    def iterate(self, vm: Machine) -> Value:
+        """In the order CPython has for these elements, where that is the same in each process."""
+        return vm.iterate_snapshot(self, self.ordered(vm))
+
+    def ordered(self, vm: Machine) -> list[Value]:
+        """Elements in CPython's order. The order of a set of strings differs by process, and of
+        objects by address: rebuilding the real set gives it for constants of this process."""
+        values = list(self.elements.values())
+        if len(values) < 2:
+            return values
+        if all(value.is_constant() for value in values):
+            table = {id(v.constant()): v for v in values}
+            try:
+                return [table[id(c)] for c in self.klass([v.constant() for v in values])]
+            except KeyError:
+                return values
+        return values
+
+    def assign(self, vm: Machine, elements: dict[Any, Value]) -> None:
+        vm.journal.replace_dict(self.elements, elements)
+        vm.effects.changed(self)
+
+    def add(self, vm: Machine, value: Value) -> None:
+        hashed = vm.hash_key(value)
+        if hashed not in self.elements:
+            vm.journal.put(self.elements, hashed, value)
+            vm.effects.changed(self)
+
+    def hash_key(self, vm: Machine) -> Any:
+        if self.klass is frozenset:
+            return frozenset(self.elements)
+        raise vm.type_error(f"unhashable type: '{self.klass.__name__}'")
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        elements = ", ".join(emit.value(value) for value in self.elements.values())
+        if self.klass in (set, frozenset):
+            return f"{self.klass.__name__}([{elements}])"
+        raise GraphBreak("PTC-B008", f"{self.describe()} cannot be rebuilt in Python")
