@@ -17,7 +17,15 @@ What differs between the Pythons, opcode by opcode, is in `versions`.
 
 from ptc.capture.code.analysis import Analysis, analyse
 from ptc.capture.code.assemble import Label
-from ptc.capture.code.decode import DecodedCode, Handler, Instruction, Position, Slot, SlotKind, decode
+from ptc.capture.code.decode import (
+    DecodedCode,
+    Handler,
+    Instruction,
+    Position,
+    Slot,
+    SlotKind,
+    decode,
+)
 from ptc.capture.code.emitter import Emitter
 from ptc.capture.code.flow import EXIT, Block, ControlFlow, control_flow
 from ptc.capture.code.layout import Argument, ArgumentKind, EnteredCode, Layout, ResumeRefused

@@ -1,7 +1,7 @@
 """Facts about every instruction boundary: the stack, bound and live variables, handlers.
 
-Owns the data-flow analyses over decoded code, exception edges included. It must not know how code is
-generated. All facts hold *before* the instruction of the given index runs.
+Owns the data-flow analyses over decoded code, exception edges included. It must not know how code
+is generated. All facts hold *before* the instruction of the given index runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ptc.capture.code.decode import DecodedCode, Handler, Instruction, SlotKind,
 from ptc.capture.code.per_code import per_code
 from ptc.capture.code.stack_state import FrameState, ItemKind, after
 
-# Globals (not methods: `model.eval()` is harmless) and attributes that show a function its own frame.
+# Globals (not methods: `model.eval()` is harmless) and attributes that show a function its own
+# frame.
 _FRAME_READING_GLOBALS = frozenset({"locals", "vars", "dir", "eval", "exec", "breakpoint"})
 _FRAME_READING_ANYWHERE = frozenset({"_getframe", "currentframe"})
 
@@ -63,7 +64,8 @@ class Analysis:
         return tuple(slot for slot in range(len(self.decoded.slots)) if mask >> slot & 1)
 
     def live(self, index: int) -> frozenset[str]:
-        """Names of variables whose value may be read later: locals and cells, not free variables."""
+        """Names of variables whose value may be read later: locals and cells, not free
+        variables."""
         slots = self.decoded.slots
         return frozenset(
             slots[number].name
@@ -85,8 +87,8 @@ class Analysis:
         return frozenset(slot.name for slot, state in pairs if bool(state & kind) is wanted)
 
     def handlers(self, index: int) -> tuple[Handler, ...]:
-        """Exception handlers around the instruction, innermost first: where an exception raised here
-        goes, then where one raised by that handler would go, and so on."""
+        """Exception handlers around the instruction, innermost first: where an exception raised
+        here goes, then where one raised by that handler would go, and so on."""
         found: list[Handler] = []
         handler = self.decoded.instructions[index].handler
         while handler is not None and handler not in found:
@@ -130,7 +132,8 @@ def _forward(decoded: DecodedCode) -> list[FrameState | None]:
 
 
 def _entry(decoded: DecodedCode) -> FrameState:
-    """Arguments have values; cells and free variables are set up by the function's first instructions."""
+    """Arguments have values; cells and free variables are set up by the function's first
+    instructions."""
     kinds = (ItemKind.VALUE if slot.is_argument else ItemKind.NULL for slot in decoded.slots)
     return FrameState((), tuple(kinds))
 
@@ -152,8 +155,20 @@ def falls_through(instruction: Instruction) -> bool:
 
 
 _READS = frozenset(
-    """LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST LOAD_CLOSURE LOAD_DEREF
-    STORE_DEREF DELETE_DEREF LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF DELETE_FAST MAKE_CELL""".split()
+    {
+        "LOAD_FAST",
+        "LOAD_FAST_CHECK",
+        "LOAD_FAST_AND_CLEAR",
+        "LOAD_CLOSURE",
+        "LOAD_DEREF",
+        "LOAD_CLASSDEREF",
+        "LOAD_FROM_DICT_OR_DEREF",
+        # These need the cell, or complain if the variable is unbound.
+        "STORE_DEREF",
+        "DELETE_DEREF",
+        "DELETE_FAST",
+        "MAKE_CELL",
+    }
 )
 
 

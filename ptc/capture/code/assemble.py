@@ -1,8 +1,9 @@
 """From operations with symbolic operands to a code object.
 
-Owns the numbering of constants, names and slots, jump distances and directions, EXTENDED_ARG and the
-exception table; the package `bytecode` encodes positions and builds the code object. Stack depths are
-the caller's: every handler says how deep its stack is, and the caller knows the largest depth.
+Owns the numbering of constants, names and slots, jump distances and directions, EXTENDED_ARG and
+the exception table; the package `bytecode` encodes positions and builds the code object. Stack
+depths are the caller's: every handler says how deep its stack is, and the caller knows the largest
+depth.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Label:
 
 
 class Variable:
-    """A slot of the new code. Identity matters, names may repeat between cells and free variables."""
+    """A slot of the new code. Identity matters, names may repeat between cells and free
+    variables."""
 
     __slots__ = ("kind", "name")
 
@@ -218,7 +220,10 @@ def _concrete(operation: Operation, arg: int | None) -> list[ConcreteInstr]:
         word = ConcreteInstr(operation.opname, location=location)
     else:
         word = ConcreteInstr(operation.opname, arg, location=location)
-    return [word, *(ConcreteInstr("CACHE", 0, location=location) for _ in range(word.use_cache_opcodes()))]
+    return [
+        word,
+        *(ConcreteInstr("CACHE", 0, location=location) for _ in range(word.use_cache_opcodes())),
+    ]
 
 
 def _location(position: Position | None) -> InstrLocation:
@@ -281,7 +286,9 @@ def _exception_table(
             table[-1].stop_offset = stop
         else:
             target = starts[protection.handler]
-            table.append(ExceptionTableEntry(unit, stop, target, protection.depth, protection.lasti))
+            table.append(
+                ExceptionTableEntry(unit, stop, target, protection.depth, protection.lasti)
+            )
         open_for = protection
         unit = stop + 1
     return table

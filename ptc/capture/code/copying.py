@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptc.capture.code import versions
-from ptc.capture.code.assemble import Constant, Label, Name, Operand, Operation, Protection, Variable
+from ptc.capture.code.assemble import (
+    Constant,
+    Label,
+    Name,
+    Operand,
+    Operation,
+    Protection,
+    Variable,
+)
 from ptc.capture.code.decode import Instruction
 
 

@@ -19,7 +19,8 @@ from ptc.capture.code.per_code import per_code
 
 
 class SlotKind(enum.Enum):
-    """What a place of the frame's "fast locals" array holds once the function's prologue has run."""
+    """What a place of the frame's "fast locals" array holds once the function's prologue has
+    run."""
 
     LOCAL = "local"
     CELL = "cell"  # a cell made by this function (an argument that is captured is CELL too)
@@ -28,7 +29,8 @@ class SlotKind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Slot:
-    """One place of the fast locals array (CPython's localsplus): locals, then cells, then free variables."""
+    """One place of the fast locals array (CPython's localsplus): locals, then cells, then free
+    variables."""
 
     index: int
     name: str
@@ -38,7 +40,8 @@ class Slot:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Position:
-    """Source range of one instruction. Columns are UTF-8 byte offsets; None where CPython has none."""
+    """Source range of one instruction. Columns are UTF-8 byte offsets; None where CPython has
+    none."""
 
     line: int | None
     end_line: int | None = None
@@ -50,8 +53,8 @@ class Position:
 class Handler:
     """Where an exception raised by an instruction goes.
 
-    CPython cuts the stack to `depth` items, pushes the offset of the raising instruction if `lasti`,
-    pushes the exception, and continues at instruction `target`.
+    CPython cuts the stack to `depth` items, pushes the offset of the raising instruction if
+    `lasti`, pushes the exception, and continues at instruction `target`.
     """
 
     target: int
@@ -65,9 +68,10 @@ class Instruction:
 
     `arg` is the raw argument with EXTENDED_ARG folded in (None if the opcode takes none). `argval`:
     the constant, for LOAD_CONST, RETURN_CONST and KW_NAMES; the name, without flag bits, for names,
-    locals, cells and free variables; a pair of names for the superinstructions of 3.13; the operator
-    text ("+", "+=", "<") for BINARY_OP and COMPARE_OP; the index of the target for jumps; the name of
-    the intrinsic for CALL_INTRINSIC_1 and _2; otherwise `arg`. Flag bits: see `versions`.
+    locals, cells and free variables; a pair of names for the superinstructions of 3.13; the
+    operator text ("+", "+=", "<") for BINARY_OP and COMPARE_OP; the index of the target for jumps;
+    the name of the intrinsic for CALL_INTRINSIC_1 and _2; otherwise `arg`. Flag bits: see
+    `versions`.
     """
 
     index: int
@@ -83,7 +87,8 @@ class Instruction:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecodedCode:
-    """A code object, decoded. `refusal` says why it can be neither resumed nor stepped (generators)."""
+    """A code object, decoded. `refusal` says why it can be neither resumed nor stepped
+    (generators)."""
 
     code: CodeType
     instructions: tuple[Instruction, ...]
@@ -98,8 +103,8 @@ class DecodedCode:
     def call_unit(self, index: int) -> tuple[int, int]:
         """First and last index of the instructions that only make sense together with `index`.
 
-        KW_NAMES, PRECALL and CALL pass the keyword names in an interpreter register, so that a break
-        at any of them runs them all. For every other instruction: (index, index).
+        KW_NAMES, PRECALL and CALL pass the keyword names in an interpreter register, so that a
+        break at any of them runs them all. For every other instruction: (index, index).
         """
         first = last = index
         while self._continues_call(first):
@@ -169,7 +174,9 @@ def _positions(code: CodeType, words: list[_Word]) -> Iterator[Position]:
 def _slots(code: CodeType) -> tuple[Slot, ...]:
     """CPython's localsplus: co_varnames, the cells not among them, the free variables."""
     arguments = code.co_argcount + code.co_kwonlyargcount
-    arguments += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    arguments += bool(code.co_flags & inspect.CO_VARARGS) + bool(
+        code.co_flags & inspect.CO_VARKEYWORDS
+    )
     cells = set(code.co_cellvars)
     entries = [
         (name, SlotKind.CELL if name in cells else SlotKind.LOCAL, number < arguments)
@@ -182,7 +189,8 @@ def _slots(code: CodeType) -> tuple[Slot, ...]:
 
 
 def _handlers(code: CodeType, owner: list[int]) -> dict[int, Handler]:
-    """Handler of each code unit that has one. The table is a list of 6-bit varints, big end first."""
+    """Handler of each code unit that has one. The table is a list of 6-bit varints, big end
+    first."""
     values: list[int] = []
     value = 0
     for byte in code.co_exceptiontable:
@@ -191,7 +199,8 @@ def _handlers(code: CodeType, owner: list[int]) -> dict[int, Handler]:
             values.append(value)
             value = 0
     table: dict[int, Handler] = {}
-    for start, length, target, flags in zip(*[iter(values)] * 4, strict=True):
+    for entry in range(0, len(values), 4):
+        start, length, target, flags = values[entry : entry + 4]
         handler = Handler(owner[target], flags >> 1, bool(flags & 1))
         table.update(dict.fromkeys(range(start, start + length), handler))
     return table

@@ -1,8 +1,9 @@
-"""What each opcode does to the stack: how many items it takes and how many it leaves in their place.
+"""What each opcode does to the stack: how many items it takes and how many it leaves in their
+place.
 
-Owns the table for all supported Pythons. It agrees with `dis.stack_effect` in the difference (a test
-says so) and, unlike it, tells which items are replaced. Items that an instruction only looks at
-(the list of LIST_APPEND, the subject of MATCH_SEQUENCE) are not counted.
+Owns the table for all supported Pythons. It agrees with `dis.stack_effect` in the difference (a
+test says so) and, unlike it, tells which items are replaced. Items that an instruction only looks
+at (the list of LIST_APPEND, the subject of MATCH_SEQUENCE) are not counted.
 """
 
 from __future__ import annotations
@@ -16,22 +17,71 @@ from ptc.capture.code import versions
 Effect = tuple[int, int]
 """(items taken, items left in their place)."""
 
-_LOADS = """PUSH_NULL LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR LOAD_CONST LOAD_NAME LOAD_FAST
-    LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_CLOSURE LOAD_DEREF LOAD_CLASSDEREF LOAD_LOCALS GET_LEN
-    MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS WITH_EXCEPT_START IMPORT_FROM COPY""".split()
+_LOADS = (
+    "PUSH_NULL",
+    "LOAD_BUILD_CLASS",
+    "LOAD_ASSERTION_ERROR",
+    "LOAD_CONST",
+    "LOAD_NAME",
+    "LOAD_FAST",
+    "LOAD_FAST_CHECK",
+    "LOAD_FAST_AND_CLEAR",
+    "LOAD_CLOSURE",
+    "LOAD_DEREF",
+    "LOAD_CLASSDEREF",
+    "LOAD_LOCALS",
+    "GET_LEN",
+    "MATCH_MAPPING",
+    "MATCH_SEQUENCE",
+    "MATCH_KEYS",
+    "WITH_EXCEPT_START",
+    "IMPORT_FROM",
+    "COPY",
+)
 
-_STORES = """POP_TOP PRINT_EXPR RETURN_VALUE IMPORT_STAR POP_EXCEPT STORE_NAME STORE_GLOBAL
-    STORE_FAST STORE_DEREF DELETE_ATTR RERAISE LIST_APPEND SET_ADD LIST_EXTEND SET_UPDATE DICT_MERGE
-    DICT_UPDATE""".split()
+_STORES = (
+    "POP_TOP",
+    "PRINT_EXPR",
+    "RETURN_VALUE",
+    "IMPORT_STAR",
+    "POP_EXCEPT",
+    "STORE_NAME",
+    "STORE_GLOBAL",
+    "STORE_FAST",
+    "STORE_DEREF",
+    "DELETE_ATTR",
+    "RERAISE",
+    "LIST_APPEND",
+    "SET_ADD",
+    "LIST_EXTEND",
+    "SET_UPDATE",
+    "DICT_MERGE",
+    "DICT_UPDATE",
+)
 
-_NOTHING = """NOP RESUME CACHE KW_NAMES PRECALL MAKE_CELL COPY_FREE_VARS DELETE_FAST DELETE_NAME
-    DELETE_GLOBAL DELETE_DEREF SETUP_ANNOTATIONS RETURN_CONST EXTENDED_ARG JUMP_FORWARD
-    JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP SWAP""".split()
+_NOTHING = (
+    "NOP",
+    "RESUME",
+    "CACHE",
+    "KW_NAMES",
+    "PRECALL",
+    "MAKE_CELL",
+    "COPY_FREE_VARS",
+    "DELETE_FAST",
+    "DELETE_NAME",
+    "DELETE_GLOBAL",
+    "DELETE_DEREF",
+    "SETUP_ANNOTATIONS",
+    "RETURN_CONST",
+    "EXTENDED_ARG",
+    "SWAP",
+)
 
 _FIXED: Final[dict[str, Effect]] = {
     **dict.fromkeys(_LOADS, (0, 1)),
     **dict.fromkeys(_STORES, (1, 0)),
     **dict.fromkeys(_NOTHING, (0, 0)),
+    **dict.fromkeys(versions.UNCONDITIONAL_JUMPS, (0, 0)),
     **{name: (1, 1) for name in opcode.opmap if name.startswith("UNARY_")},
     **{name: (1, 0) for name in opcode.opmap if name.startswith("POP_JUMP_")},
     **dict.fromkeys(versions.INVERTED, (1, 0)),

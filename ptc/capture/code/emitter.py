@@ -1,4 +1,5 @@
-"""Emitter: builds a code object one stack operation at a time, the same way on every Python version.
+"""Emitter: builds a code object one stack operation at a time, the same way on every Python
+version.
 
 Owns the calling convention (NULLs, PRECALL, KW_NAMES, CALL_KW), TO_BOOL, cells, stack depths and
 locations of generated code. It must not know what the code is for.
@@ -11,8 +12,8 @@ locations of generated code. It must not know what the code is for.
     e.load_local("y"); e.return_value()
     new_fn = e.function(fn)                      # globals, closure and defaults of fn
 
-Objects of ours are best passed by `load_const` (any object may be a constant of a code object that is
-never marshalled); `load_global` reads the user's module and builtins.
+Objects of ours are best passed by `load_const` (any object may be a constant of a code object that
+is never marshalled); `load_global` reads the user's module and builtins.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from types import CodeType, FunctionType
 
 from ptc.capture.code import versions
@@ -44,11 +45,14 @@ _FUTURE_FLAGS = 0x1FE0000  # CO_FUTURE_DIVISION up to CO_FUTURE_ANNOTATIONS
 _SIGNATURE_FLAGS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 # Operations that push one item and touch nothing below it: a NULL may be put in front of them.
-_PLAIN_PUSHES = frozenset({"LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLOSURE"})
+_PLAIN_PUSHES = frozenset(
+    {"LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLOSURE"}
+)
 
 
 class Emitter:
-    """See the module docstring. Every method appends code; comments give the stack before -> after."""
+    """See the module docstring. Every method appends code; comments give the stack before ->
+    after."""
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
@@ -116,7 +120,8 @@ class Emitter:
         return self._depth
 
     def at(self, where: Instruction | Position | int | None) -> None:
-        """Give the code that follows the source position of an instruction, a position or a line."""
+        """Give the code that follows the source position of an instruction, a position or a
+        line."""
         if isinstance(where, Instruction):
             self._position = where.position
         else:
@@ -145,13 +150,17 @@ class Emitter:
 
     def _account(self, operation: Operation) -> None:
         name, operand = operation.opname, operation.operand
-        arg = operand.flags if isinstance(operand, Name) else operand if isinstance(operand, int) else 0
+        match operand:
+            case int() | Name():
+                arg = operand if isinstance(operand, int) else operand.flags
+            case _:
+                arg = 0
         if isinstance(operand, Label):
             taken, left = stack_effect(name, arg, jump=True)
             self._arrive(operand, self.depth - taken + left)
         taken, left = stack_effect(name, arg)
         self._set_depth(self.depth - taken + left)
-        if name == "JUMP" or name in versions.LEAVES_FUNCTION or name in versions.UNCONDITIONAL_JUMPS:
+        if name in versions.LEAVES_FUNCTION or name in versions.UNCONDITIONAL_JUMPS:
             self._depth = None
 
     def _set_depth(self, depth: int) -> None:
@@ -416,7 +425,7 @@ class Emitter:
     @contextlib.contextmanager
     def protect(
         self, handler: Label, *, lasti: bool = False, depth: int | None = None
-    ) -> Iterator[None]:
+    ) -> Generator[None]:
         """Exceptions of the code emitted inside go to `handler`, with the stack cut to `depth` (its
         depth here) and the exception (below it the instruction's offset, if `lasti`) pushed."""
         outer = self._protection
@@ -462,8 +471,8 @@ class Emitter:
         """Copy an instruction (with its call unit) from the original, with its source position.
 
         `variable` says what a slot of the original is here; by default variables are found by name.
-        A jump needs the label to go to. A method load becomes a plain load and `callee`, so that the
-        stack after it is known.
+        A jump needs the label to go to. A method load becomes a plain load and `callee`, so that
+        the stack after it is known.
         """
         outer = self._position
         slots = source.slots
@@ -489,7 +498,8 @@ class Emitter:
     # Results
 
     def code(self, *, stack_size: int = 0) -> CodeType:
-        """The finished code object. `stack_size`: a larger need of code appended without accounting."""
+        """The finished code object. `stack_size`: a larger need of code appended without
+        accounting."""
         start = Position(self._frame.first_line)
         prefix = [Operation("RESUME", 0, start)]
         if self._frame.free:

@@ -2,7 +2,8 @@
 
 Exception edges are ignored and all ways out of the function meet in one virtual exit, so that the
 post-dominator of a branch is the place where both arms meet in normal execution. A block that only
-jumps on is skipped by the edges that lead to it. A loop without a way out is given an edge to the exit.
+jumps on is skipped by the edges that lead to it. A loop without a way out is given an edge to the
+exit.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def _through_jumps(instructions: tuple[Instruction, ...], stops: dict[int, int],
 
 
 def _post_dominators(blocks: tuple[Block, ...]) -> tuple[int, ...]:
-    """Immediate post-dominators by intersecting along the reversed graph in post-order (Cooper, Harvey
-    and Kennedy, "A Simple, Fast Dominance Algorithm")."""
+    """Immediate post-dominators by intersecting along the reversed graph in post-order (Cooper,
+    Harvey and Kennedy, "A Simple, Fast Dominance Algorithm")."""
     successors = _with_exits(blocks)
     predecessors: dict[int, list[int]] = {EXIT: []} | {block.number: [] for block in blocks}
     for number, edges in successors.items():

@@ -27,14 +27,15 @@ class ArgumentKind(enum.Enum):
     """Where the value for an argument of a resume or step function comes from."""
 
     LOCAL = "local"  # value of the local variable `name`
-    CELL = "cell"  # the cell object (not its contents) of variable `name`: `self` where super() needs it
+    CELL = "cell"  # the cell object itself of variable `name`: `self`, where super() needs it
     STACK = "stack"  # the stack item at `position` (0 is the bottom)
     HANDLED = "handled"  # the exception being handled, whose PREVIOUS item is at `position`
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Argument:
-    """One positional argument. `name`: the variable for LOCAL and CELL, else the argument's own name."""
+    """One positional argument. `name`: the variable for LOCAL and CELL, else the argument's own
+    name."""
 
     kind: ArgumentKind
     name: str
@@ -43,11 +44,17 @@ class Argument:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """What is saved. `null[i]`: is stack item i NULL? `bound`: the variables that have a value; the
-    dead ones among them are dropped, and names of variables in cells may be there or not."""
+    """What is saved at an instruction boundary.
+
+    `null[i]`: is stack item i NULL? `bound`: the variables that have a value; names of variables in
+    cells may be there or not. Of these the live ones are passed on, and those in `keep`: variables
+    that nothing reads again but whose objects must live as long as the original's frame would (a
+    temporary folder removed by its finaliser).
+    """
 
     null: tuple[bool, ...]
     bound: frozenset[str]
+    keep: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,7 +66,8 @@ class EnteredCode:
     closure: tuple[str, ...]  # names of the cells, in the order of code.co_freevars
 
     def function(self, like: FunctionType, cells: Callable[[str], CellType]) -> FunctionType:
-        """A function over this code with the globals of `like`; `cells` gives the cell of a name."""
+        """A function over this code with the globals of `like`; `cells` gives the cell of a
+        name."""
         closure = tuple(cells(name) for name in self.closure) or None
         return FunctionType(self.code, like.__globals__, self.code.co_name, None, closure)
 
@@ -133,8 +141,9 @@ def plan_entry(code: CodeType, at: int, layout: Layout) -> Entry:
     analysis = analyse(code)
     _check_place(analysis, at)
     state = _actual_state(analysis, at, layout)
-    live = frozenset(analysis.live_slots(at))
     slots = analysis.decoded.slots
+    kept = (slot.index for slot in slots if slot.name in layout.keep)
+    passed = {*analysis.live_slots(at), *kept}
     names = _unique_names(analysis)
     kinds: list[SlotKind] = []
     arguments: list[Argument] = []
@@ -144,13 +153,13 @@ def plan_entry(code: CodeType, at: int, layout: Layout) -> Entry:
         first_of_super = slot.index == 0 and "__class__" in code.co_freevars
         name = names[slot.index]
         if slot.kind is SlotKind.FREE or (kind == ItemKind.CELL and not first_of_super):
-            wanted = slot.kind is SlotKind.FREE or slot.index in live
+            wanted = slot.kind is SlotKind.FREE or slot.index in passed
             if wanted:
                 closure.append(slot.name)
             kinds.append(SlotKind.FREE if wanted else SlotKind.CELL)
             continue
         kinds.append(slot.kind)
-        if kind != ItemKind.NULL and (slot.index in live or first_of_super):
+        if kind != ItemKind.NULL and (slot.index in passed or first_of_super):
             argument = ArgumentKind.CELL if kind == ItemKind.CELL else ArgumentKind.LOCAL
             arguments.append(Argument(argument, slot.name))
             own_names.append(name)
@@ -208,7 +217,9 @@ def _actual_state(analysis: Analysis, at: int, layout: Layout) -> FrameState:
         elif slot.index in live or not kind & ItemKind.NULL:
             dead = slot.index not in live and slot.name not in layout.bound
             unbound = slot.name not in layout.bound
-            slots.append(ItemKind.NULL if dead else _actual(kind, unbound, f"variable `{slot.name}`"))
+            slots.append(
+                ItemKind.NULL if dead else _actual(kind, unbound, f"variable `{slot.name}`")
+            )
         else:
             slots.append(ItemKind.VALUE if slot.name in layout.bound else ItemKind.NULL)
     return FrameState(stack, tuple(slots))

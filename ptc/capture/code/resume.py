@@ -6,12 +6,12 @@ an ordinary code object: it can be decoded, analysed, traced and resumed again. 
 calls it or how the arguments were obtained.
 
 Arguments, in order: variables (in slot order), then stack items (bottom first, without NULLs).
-Variables that live in cells at that point are free variables of the resume function: give their cell
-objects as the function's closure, in the order of `ResumeCode.closure`.
+Variables that live in cells at that point are free variables of the resume function: give their
+cell objects as the function's closure, in the order of `ResumeCode.closure`.
 
-Within an `except`, `finally` or `with` clean-up the stack holds PREVIOUS items. The argument for such
-an item is the exception *being handled* at that level (not the item itself): the resume function makes
-it current again with PUSH_EXC_INFO. LASTI items need no argument.
+Within an `except`, `finally` or `with` clean-up the stack holds PREVIOUS items. The argument for
+such an item is the exception *being handled* at that level (not the item itself): the resume
+function makes it current again with PUSH_EXC_INFO. LASTI items need no argument.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class ResumeCode(EnteredCode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a resume function comes from: the code it was made of, the place and layout of entry, the
-    instruction there for each of its own (None in the prologue), and the original names of its
+    """Where a resume function comes from: the code it was made of, the place and layout of entry,
+    the instruction there for each of its own (None in the prologue), and the original names of its
     variables."""
 
     code: CodeType
@@ -59,9 +59,10 @@ def origin(code: CodeType) -> Origin | None:
 def make_resume(code: CodeType, at: int, layout: Layout) -> ResumeCode:
     """The resume function for `code` at instruction index `at` (the next to run). Cached.
 
-    A resume of a resume function is traced back to the first original, so that a break in a loop needs
-    one resume function, not one an iteration. Raises ResumeRefused for generators and coroutines, and
-    between KW_NAMES and its CALL; ValueError if `layout` contradicts what the code can have there.
+    A resume of a resume function is traced back to the first original, so that a break in a loop
+    needs one resume function, not one an iteration. Raises ResumeRefused for generators and
+    coroutines, and between KW_NAMES and its CALL; ValueError if `layout` contradicts what the code
+    can have there.
     """
     known = _resumes.get(code, (at, layout))
     if known is not None:
@@ -94,9 +95,12 @@ def traced_back(code: CodeType, at: int, layout: Layout) -> TracedBack | None:
     source = origin(code)
     if source is None or (index := source.indexes[at]) is None:
         return None
-    bound = frozenset(source.names[name] for name in layout.bound if name in source.names)
+    bound, keep = (
+        frozenset(source.names[name] for name in names if name in source.names)
+        for names in (layout.bound, layout.keep)
+    )
     own_names = {original: own for own, original in source.names.items()}
-    return TracedBack(source.code, index, Layout(layout.null, bound), own_names)
+    return TracedBack(source.code, index, Layout(layout.null, bound, keep), own_names)
 
 
 def _make(code: CodeType, at: int, layout: Layout) -> ResumeCode:
@@ -114,8 +118,8 @@ def _make(code: CodeType, at: int, layout: Layout) -> ResumeCode:
 
 
 def _body(entry: Entry, emitter: Emitter) -> tuple[list[Item], Label, list[int | None]]:
-    """All of the original that can run from the entry on, the place of entry, and the original index
-    of each operation (None for the second half of a superinstruction)."""
+    """All of the original that can run from the entry on, the place of entry, and the original
+    index of each operation (None for the second half of a superinstruction)."""
     decoded = entry.analysis.decoded
     labels: dict[int, Label] = {}
     items: list[Item] = []

@@ -11,7 +11,9 @@ from types import FunctionType
 _numbers = itertools.count()
 
 
-def build_function(text: str, name: str, namespace: Mapping[str, object], filename: str) -> FunctionType:
+def build_function(
+    text: str, name: str, namespace: Mapping[str, object], filename: str
+) -> FunctionType:
     """Execute `text`, which defines function `name`, with `namespace` as its globals.
 
     The function's file is `<ptc FILENAME n>`, unique, so that two texts never share their lines.

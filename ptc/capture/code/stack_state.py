@@ -15,7 +15,8 @@ from ptc.capture.code.effects import stack_effect
 
 
 class ItemKind(enum.Flag):
-    """What a stack item may be; several bits where paths disagree or CPython decides at run time."""
+    """What a stack item may be; several bits where paths disagree or CPython decides at run
+    time."""
 
     VALUE = enum.auto()  # an ordinary object: values, iterators, bound __exit__ methods, exceptions
     NULL = enum.auto()  # the NULL of a call, or the saved value of a variable that was unbound
@@ -28,7 +29,8 @@ VALUE, NULL, CELL = ItemKind.VALUE, ItemKind.NULL, ItemKind.CELL
 
 
 class FrameState(NamedTuple):
-    """Stack items, bottom first, and the state of each slot: VALUE, NULL (unbound), CELL or a union."""
+    """Stack items, bottom first, and the state of each slot: VALUE, NULL (unbound), CELL or a
+    union."""
 
     stack: tuple[ItemKind, ...]
     slots: tuple[ItemKind, ...]

@@ -1,9 +1,14 @@
 """Step functions: run one instruction of the original natively, then go on in a resume function.
 
-This is what a graph break calls. The step function takes the state *before* the breaking instruction,
-runs it under the user's exception handlers, current exceptions, line number and closure, and for
-each outcome (next instruction, jump, the handler of an exception it raised) calls
+This is what a graph break calls. The step function takes the state *before* the breaking
+instruction, runs it under the user's exception handlers, current exceptions, line number and
+closure, and for each outcome (next instruction, jump, the handler of an exception it raised) calls
 `dispatch(resume_function)(*state)` and returns its result. It must not know why there was a break.
+
+That call is the last thing a step function does, outside all handlers and with the caller's current
+exception restored. So a dispatcher that would otherwise nest frames (a break in a loop) may hand
+out callables that only record the resume function and its arguments, and run them from an outer
+loop.
 """
 
 from __future__ import annotations
@@ -61,6 +66,7 @@ class _Step:
         first, last = decoded.call_unit(at)
         self.code = code
         self.dispatch = dispatch
+        self.keep = layout.keep
         self.entry = plan_entry(code, first, layout)
         self.unit = decoded.instructions[first : last + 1]
         self.emitter = self.entry.emitter(f"{code.co_qualname}.<step at line {self.entry.line}>")
@@ -77,10 +83,10 @@ class _Step:
         entry.start(emitter, keep_handled=True)
         target = None if last.target is None else emitter.label()
         handler = last.handler if last.opname not in versions.NEVER_RAISES else None
+        caught = emitter.label()
         if handler is None:
             self._run(target)
         else:
-            caught = emitter.label()
             with emitter.protect(caught, lasti=handler.lasti, depth=handler.depth):
                 self._run(target)
         if falls_through(last):
@@ -111,7 +117,8 @@ class _Step:
             self._match_becomes_current()
 
     def _match_becomes_current(self) -> None:
-        """`except*` makes the matching part of the group, if there is one, the current exception."""
+        """`except*` makes the matching part of the group, if there is one, the current
+        exception."""
         unmatched = self.emitter.label()
         self.emitter.copy(1)
         self.emitter.jump_if_none(unmatched)
@@ -163,9 +170,16 @@ class _Step:
         emitter = self.emitter
         saved = self._save(state)
         slots = self.entry.analysis.decoded.slots
-        bound = (slot.name for slot, kind in zip(slots, state.slots, strict=True) if kind == ItemKind.VALUE)
-        null = tuple(kind == ItemKind.NULL for kind in state.stack)
-        resume = make_resume(self.code, index, Layout(null, frozenset(bound)))
+        layout = Layout(
+            tuple(kind == ItemKind.NULL for kind in state.stack),
+            frozenset(
+                slot.name
+                for slot, kind in zip(slots, state.slots, strict=True)
+                if kind == ItemKind.VALUE
+            ),
+            self.keep,
+        )
+        resume = make_resume(self.code, index, layout)
         self.outcomes.append(resume)
         names = dict(zip((slot.name for slot in slots), self.entry.slot_names, strict=True))
         emitter.load_const(self.dispatch)
@@ -210,5 +224,5 @@ class _Step:
                 self.emitter.move_local(saved[argument.position])
             case ArgumentKind.HANDLED:
                 self.emitter.move_local(self.handled[argument.position])
-            case unknown:
-                assert_never(unknown)
+            case _:
+                assert_never(argument.kind)

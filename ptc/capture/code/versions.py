@@ -1,34 +1,39 @@
 """Every difference between the bytecodes of CPython 3.11, 3.12 and 3.13, in one place.
 
-Handlers of opcodes ask here what a flag bit means and which order a call's operands have, instead of
-testing `sys.version_info`. Knows opcode names and numbers only, no code objects.
+Handlers of opcodes ask here what a flag bit means and which order a call's operands have, instead
+of testing `sys.version_info`. Knows opcode names and numbers only, no code objects.
 
-What differs (stack written bottom first, top last):
+What differs (stacks are written bottom first; "same": as in the column before):
 
-| topic                  | 3.11                               | 3.12                             | 3.13 |
-|------------------------|------------------------------------|----------------------------------|------|
-| call, plain            | NULL callable args; PRECALL, CALL  | NULL callable args; CALL         | callable NULL args; CALL |
-| call, method           | method self args                   | method self args                 | method self args |
-| call, keywords         | KW_NAMES before PRECALL            | KW_NAMES before CALL             | names tuple on the stack; CALL_KW |
-| CALL_FUNCTION_EX       | NULL callable args [kwargs]        | the same                         | callable NULL args [kwargs] |
-| LOAD_GLOBAL low bit    | pushes NULL first                  | the same                         | pushes NULL last |
-| method load            | LOAD_METHOD                        | LOAD_ATTR, low bit               | LOAD_ATTR, low bit |
-| super().f              | call of `super`                    | LOAD_SUPER_ATTR                  | LOAD_SUPER_ATTR |
-| COMPARE_OP             | arg is the operator                | arg >> 4                         | arg >> 5, bit 16: result made bool |
-| truth of a jump        | the jump tests any object          | the same                         | TO_BOOL first, or COMPARE_OP's bit 16 |
-| conditional jumps      | POP_JUMP_FORWARD_/BACKWARD_IF_*    | POP_JUMP_IF_*, forward only      | the same |
-| `and`/`or` value       | JUMP_IF_FALSE/TRUE_OR_POP          | COPY, POP_JUMP_IF_*              | COPY, TO_BOOL, POP_JUMP_IF_* |
-| FOR_ITER, exhausted    | pops the iterator, jumps           | and skips END_FOR                | and skips END_FOR, POP_TOP |
-| comprehensions         | functions of their own             | inlined: LOAD_FAST_AND_CLEAR     | inlined |
-| unbound locals         | LOAD_FAST checks                   | LOAD_FAST_CHECK checks           | the same |
-| two locals at once     | -                                  | -                                | LOAD_FAST_LOAD_FAST and friends |
-| cell for a closure     | LOAD_CLOSURE                       | LOAD_CLOSURE                     | LOAD_FAST of the cell's slot |
-| MAKE_FUNCTION          | flags, operands below the code     | the same                         | no flags; SET_FUNCTION_ATTRIBUTE |
-| constant return        | LOAD_CONST, RETURN_VALUE           | RETURN_CONST                     | RETURN_CONST |
-| slices                 | BUILD_SLICE, BINARY_SUBSCR         | BINARY_SLICE, STORE_SLICE        | the same |
-| f-strings              | FORMAT_VALUE                       | FORMAT_VALUE                     | CONVERT_VALUE, FORMAT_SIMPLE, FORMAT_WITH_SPEC |
-| rare unary operations  | UNARY_POSITIVE, LIST_TO_TUPLE, ... | CALL_INTRINSIC_1, _2             | the same |
-| class body names       | LOAD_CLASSDEREF                    | LOAD_FROM_DICT_OR_DEREF/_GLOBALS | the same |
+topic               3.11                     3.12                      3.13
+plain call          NULL callable args       same                      callable NULL args
+                    PRECALL, CALL            CALL                      CALL
+method call         method self args         same                      same
+keywords of a call  KW_NAMES before PRECALL  KW_NAMES before CALL      names on the stack, CALL_KW
+f(*args, **kw)      NULL callable args [kw]  same                      callable NULL args [kw]
+LOAD_GLOBAL, bit 0  pushes NULL first        same                      pushes NULL last
+method load         LOAD_METHOD              LOAD_ATTR, bit 0          same
+super().f           calls `super`            LOAD_SUPER_ATTR           same
+COMPARE_OP          arg is the operator      arg >> 4                  arg >> 5; bit 4: gives a bool
+operand of a test   any object               same                      a bool: TO_BOOL goes before
+conditional jumps   POP_JUMP_FORWARD_IF_..   POP_JUMP_IF_..            same
+                    POP_JUMP_BACKWARD_IF_..  (forward only)
+`and`, `or`         JUMP_IF_FALSE_OR_POP     COPY, POP_JUMP_IF_FALSE   COPY, TO_BOOL, POP_JUMP_..
+FOR_ITER at the end pops iterator, jumps     also skips END_FOR        also skips END_FOR, POP_TOP
+comprehensions      functions of their own   inlined                   same
+                    -                        LOAD_FAST_AND_CLEAR       same
+unbound local       LOAD_FAST raises         LOAD_FAST_CHECK raises    same
+two locals          -                        -                         LOAD_FAST_LOAD_FAST, ..
+cell for a closure  LOAD_CLOSURE             same                      LOAD_FAST of the cell's slot
+parts of a function MAKE_FUNCTION flags      same                      SET_FUNCTION_ATTRIBUTE
+constant return     LOAD_CONST, RETURN_VALUE RETURN_CONST              same
+slices              BUILD_SLICE, then as keysBINARY_SLICE, STORE_SLICE same
+f-string fields     FORMAT_VALUE             same                      CONVERT_VALUE, FORMAT_SIMPLE,
+                                                                       FORMAT_WITH_SPEC
++x; (*a, 1)         UNARY_POSITIVE,          CALL_INTRINSIC_1          same
+                    LIST_TO_TUPLE
+class body names    LOAD_CLASSDEREF          LOAD_FROM_DICT_OR_DEREF,  same
+                                             LOAD_FROM_DICT_OR_GLOBALS
 """
 
 from __future__ import annotations
@@ -59,13 +64,14 @@ CALL. Compiled code never notices; code that protects only the call needs a word
 # Loops
 
 FOR_ITER_EXIT_SKIP: Final = 2 if PY313 else 1 if PY312 else 0
-"""Instructions at FOR_ITER's target that an exhausted loop skips (END_FOR, POP_TOP): the iterator is
-already popped when control continues at `target + FOR_ITER_EXIT_SKIP`."""
+"""Instructions at FOR_ITER's target that an exhausted loop skips (END_FOR, POP_TOP): the iterator
+is already popped when control continues at `target + FOR_ITER_EXIT_SKIP`."""
 
 # Jumps need a bool on 3.13: `x` must go through TO_BOOL before POP_JUMP_IF_TRUE or _FALSE.
 JUMPS_NEED_BOOL: Final = PY313
 
-# 3.12 dropped backward conditional jumps; the assembler inverts the test and jumps over a JUMP_BACKWARD.
+# 3.12 dropped backward conditional jumps; the assembler inverts the test and jumps over a
+# JUMP_BACKWARD.
 HAS_BACKWARD_CONDITIONAL_JUMPS: Final = not PY312
 
 # The instruction that pushes the cell held by a slot, and whether it is the same as for locals.
@@ -73,8 +79,8 @@ LOAD_CELL_OPCODE: Final = "LOAD_FAST" if PY313 else "LOAD_CLOSURE"
 
 
 class Branch(NamedTuple):
-    """A conditional jump. `when`: "true", "false", "none", "not none" or "exhausted". The tested value
-    is popped, except that `keep` leaves it on the stack where the jump is taken."""
+    """A conditional jump. `when`: "true", "false", "none", "not none" or "exhausted". The tested
+    value is popped, except that `keep` leaves it on the stack where the jump is taken."""
 
     when: str
     keep: bool
@@ -88,13 +94,20 @@ BRANCHES: Final[dict[str, Branch]] = {
         for name, when in _CONDITIONS.items()
         for way in (("",) if PY312 else ("FORWARD_", "BACKWARD_"))
     },
-    **({} if PY312 else {f"JUMP_IF_{n}_OR_POP": Branch(_CONDITIONS[n], keep=True) for n in ("TRUE", "FALSE")}),
+    **{
+        f"JUMP_IF_{name}_OR_POP": Branch(_CONDITIONS[name], keep=True)
+        for name in (() if PY312 else ("TRUE", "FALSE"))
+    },
     "FOR_ITER": Branch("exhausted", keep=False),
 }
 
-UNCONDITIONAL_JUMPS: Final = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+# JUMP is the assembler's name for either direction.
+UNCONDITIONAL_JUMPS: Final = frozenset(
+    {"JUMP", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+)
 
-# Control never continues at the next instruction. INTERPRETER_EXIT only occurs in CPython's own shim frame.
+# Control never continues at the next instruction. INTERPRETER_EXIT only occurs in CPython's own
+# shim frame.
 LEAVES_FUNCTION: Final = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
 
 # Names of jumps without direction, as the assembler takes them.
@@ -134,7 +147,8 @@ BINARY_OPERATORS: Final[tuple[str, ...]] = _BINARY + tuple(f"{op}=" for op in _B
 
 COMPARE_OPERATORS: Final = ("<", "<=", "==", "!=", ">", ">=")
 
-# 3.12 and 3.13 keep in the low bits of COMPARE_OP which outcomes count as true, for the specialised forms.
+# 3.12 and 3.13 keep in the low bits of COMPARE_OP which outcomes count as true, for the specialised
+# forms.
 _COMPARE_MASKS: Final = (2, 2 | 8, 8, 1 | 2 | 4, 4, 4 | 8)
 _COMPARE_SHIFT: Final = 5 if PY313 else 4 if PY312 else 0
 _COMPARE_TO_BOOL: Final = 16
@@ -155,7 +169,8 @@ def compare_argument(operator: str, *, to_bool: bool = False) -> int:
     number = COMPARE_OPERATORS.index(operator)
     if not PY312:
         return number
-    return number << _COMPARE_SHIFT | _COMPARE_MASKS[number] | (_COMPARE_TO_BOOL if PY313 and to_bool else 0)
+    wanted = _COMPARE_TO_BOOL if PY313 and to_bool else 0
+    return number << _COMPARE_SHIFT | _COMPARE_MASKS[number] | wanted
 
 
 # Names and their flag bits
@@ -169,7 +184,8 @@ def name_shift(opname: str) -> int:
 
 
 def load_global_pushes_null(arg: int) -> bool:
-    """LOAD_GLOBAL: a NULL for a call goes with the value, below it (3.11, 3.12) or above it (3.13)."""
+    """LOAD_GLOBAL: a NULL for a call goes with the value, below it (3.11, 3.12) or above it
+    (3.13)."""
     return bool(arg & 1)
 
 
@@ -202,7 +218,8 @@ SET_FUNCTION_ATTRIBUTE (3.13: value below the function, one at a time)."""
 MAKE_FUNCTION_HAS_FLAGS: Final = not PY313
 
 CONVERSIONS: Final = {0: None, 1: "str", 2: "repr", 3: "ascii"}
-"""Conversion of an f-string field: low two bits of FORMAT_VALUE, argument of CONVERT_VALUE (3.13)."""
+"""Conversion of an f-string field: low two bits of FORMAT_VALUE, argument of CONVERT_VALUE
+(3.13)."""
 
 
 def format_value_has_spec(arg: int) -> bool:
@@ -252,8 +269,9 @@ GENERATOR_OPCODES: Final = frozenset(
     }
 )
 
-# Instructions that cannot raise, so that no exception edge leaves them. LOAD_FAST may (unbound local),
-# everything that allocates may in principle: only those that matter for slots and handlers are here.
+# Instructions that cannot raise, so that no exception edge leaves them. LOAD_FAST may (unbound
+# local), everything that allocates may in principle: only those that matter for slots and handlers
+# are here.
 NEVER_RAISES: Final = frozenset(
     {
         "NOP",
@@ -279,8 +297,8 @@ NEVER_RAISES: Final = frozenset(
 
 # Layout of the code string
 
-HAVE_ARGUMENT: Final = dis.HAVE_ARGUMENT
-_HAS_ARGUMENT: Final = frozenset(dis.hasarg) if PY312 else frozenset(range(dis.HAVE_ARGUMENT, 256))
+# `dis.hasarg` came with 3.12; before that the opcodes with arguments are the upper ones.
+_HAS_ARGUMENT: Final = frozenset[int](getattr(dis, "hasarg", range(dis.HAVE_ARGUMENT, 256)))
 _CONST_NUMBERS: Final = frozenset(dis.hasconst)
 _NAME_NUMBERS: Final = frozenset(dis.hasname)
 _SLOT_NUMBERS: Final = frozenset(dis.haslocal) | frozenset(dis.hasfree)

@@ -1,8 +1,11 @@
 """Python functions for the bytecode tests: every statement and stack shape that user code can have.
 
-Each case is (function, arguments, keyword arguments). Functions call `note` to leave a trace, so that
-the order of effects is compared too. They are small: each is run once for each of its instructions.
+Each case is (function, arguments, keyword arguments). Functions call `note` to leave a trace, so
+that the order of effects is compared too. They are small: each is run once for each of its
+instructions.
 """
+
+# ruff: noqa: B012, B023, B904, F821, UP031
 
 from __future__ import annotations
 
@@ -102,7 +105,7 @@ def boolean_logic(a, b, c):
     left = a or b
     right = a and b
     mixed = (a or c) and (b or not c)
-    flag = a is None and b is not None or c
+    flag = (a is None and b is not None) or c
     return left, right, mixed, flag, (1 if a else 2 if b else 3)
 
 
@@ -248,7 +251,7 @@ def handler_variable_is_deleted():
     error = "kept"
     try:
         raise ValueError
-    except ValueError as error:
+    except ValueError:
         note("caught")
     return error
 
@@ -277,7 +280,7 @@ def exception_groups():
         raise ExceptionGroup("many", [ValueError("v"), KeyError("k"), OSError("o")])
     except* ValueError as group:
         seen.append(note([repr(e) for e in group.exceptions]))
-    except* KeyError as group:
+    except* KeyError:
         seen.append(note(repr(sys.exception())))
     return seen
 
@@ -474,7 +477,7 @@ class Derived(Base):
         return later() + y + parent.size
 
     def explicit_super(self, x):
-        return super(Derived, self).scale(x)
+        return super().scale(x)
 
 
 CASES.append((Derived.captured_self, (Derived(), 3), {}))
@@ -582,7 +585,7 @@ def global_state():
 
 @case(2, 3)
 def operators(a, b):
-    c = a + b - a * b / a // b % 7 ** a
+    c = a + b - a * b / a // b % 7**a
     d = (a << b) | (a & b) ^ (b >> 1)
     d += 1
     d -= 2

@@ -1,4 +1,5 @@
-"""Break at every instruction of every corpus function, go on in a resume function, compare with CPython."""
+"""Break at every instruction of every corpus function, go on in a resume function, compare with
+CPython."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def deep_recursion() -> Iterator[None]:
 
 
 def observed(function: FunctionType, args: Any, kwargs: Any, call: Any) -> tuple[Any, ...]:
-    """Observe `call` on copies of the arguments, with the function's closure put back afterwards."""
+    """Observe `call` on copies of the arguments, with the function's closure put back
+    afterwards."""
     cells = function.__closure__ or ()
     contents = [cell.cell_contents for cell in cells]
     args, kwargs = copy.deepcopy((args, kwargs))
@@ -44,9 +46,7 @@ def native(function: FunctionType, args: Any, kwargs: Any) -> tuple[Any, ...]:
 def stepped(
     function: FunctionType, args: Any, kwargs: Any, stepper: stepping.Stepper
 ) -> tuple[Any, ...]:
-    return observed(
-        function, args, kwargs, lambda f, a, k: stepping.run_stepwise(f, a, k, stepper)
-    )
+    return observed(function, args, kwargs, lambda f, a, k: stepping.run_stepwise(f, a, k, stepper))
 
 
 @pytest.mark.parametrize(("function", "args", "kwargs"), corpus.CASES, ids=IDS)
