@@ -112,7 +112,7 @@ def _count(env: Mapping[str, str], name: str) -> int | None:
         return None
     if not value.isdecimal() or int(value) == 0:
         raise CompileError(
-            "PTC-E001",
+            "PTC-V001",
             f"the environment variable {name} is `{value}`, expected a positive number",
             hint=f"unset {name}, or set it to a number such as 2",
         )
@@ -126,7 +126,7 @@ def _flag(env: Mapping[str, str], name: str) -> bool:
     if value in {"1", "true", "yes", "on"}:
         return True
     raise CompileError(
-        "PTC-E001",
+        "PTC-V001",
         f"the environment variable {name} is `{value}`, expected 0 or 1",
         hint=f"unset {name}, or set it to 1",
     )

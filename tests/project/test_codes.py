@@ -36,9 +36,9 @@ def test_pages_say_something() -> None:
     assert not [p.code for p in code_pages().values() if len(p.body) < 40]
 
 
-@pytest.mark.parametrize("spelling", ["PTC-E001", "ptc-e001", "E001", "e1"])
+@pytest.mark.parametrize("spelling", ["PTC-V001", "ptc-v001", "V001", "v1"])
 def test_explain_accepts_short_spellings(spelling: str) -> None:
-    assert explain(spelling).code == "PTC-E001"
+    assert explain(spelling).code == "PTC-V001"
 
 
 def test_explain_refuses_unknown_codes() -> None:

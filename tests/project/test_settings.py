@@ -40,7 +40,7 @@ def test_openmp_threads_are_followed_where_they_are_one_number(
 def test_malformed_values_are_refused(environ: dict[str, str]) -> None:
     with pytest.raises(CompileError) as caught:
         read_settings(environ)
-    assert caught.value.code == "PTC-E001"
+    assert caught.value.code == "PTC-V001"
     assert next(iter(environ)) in str(caught.value)
 
 

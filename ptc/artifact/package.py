@@ -1,0 +1,94 @@
+"""Putting the files of an artifact in place: all of them or none.
+
+Takes paths with their contents. Knows nothing of what is in them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ptc.support.diagnostics import CompileError
+
+#: What a file holds: its bytes, or a finished file to move there.
+Content = bytes | Path
+
+
+def land(files: Mapping[Path, Content]) -> None:
+    """Write every file under its final name, or, if anything fails, none.
+
+    Contents are written beside their places first, so that only renames are left when the first
+    final name appears; a rename that fails undoes those before it. A process that has an old
+    version of a file open (a loaded library) keeps that version. Raises CompileError PTC-R030 if a
+    folder or disk refuses.
+    """
+    staged: dict[Path, Path] = {}
+    try:
+        for path, content in files.items():
+            staged[path] = _stage(path, content)
+        _rename_all(staged)
+    except OSError as error:
+        place = error.filename or next(iter(files))
+        raise CompileError(
+            "PTC-R030",
+            f"cannot write {place}: {error.strerror or error}",
+            hint="choose another place with `--output`",
+        ) from None
+    finally:
+        for temporary in staged.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _stage(path: Path, content: Content) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            if isinstance(content, Path):
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, stream, 1 << 20)
+            else:
+                stream.write(content)
+        # mkstemp makes files that only their owner may read.
+        temporary.chmod(0o755 if path.suffix == ".so" else 0o644)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _rename_all(staged: Mapping[Path, Path]) -> None:
+    done: list[tuple[Path, Path | None]] = []
+    try:
+        for path, temporary in staged.items():
+            old = _set_aside(path)
+            done.append((path, old))
+            os.replace(temporary, path)
+    except BaseException:
+        for path, old in reversed(done):
+            if old is not None:
+                os.replace(old, path)
+            else:
+                path.unlink(missing_ok=True)
+        raise
+    for _, old in done:
+        if old is not None:
+            old.unlink(missing_ok=True)
+
+
+def _set_aside(path: Path) -> Path | None:
+    """A second name for what `path` holds now, None if it holds nothing."""
+    if not path.exists():
+        return None
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.old.")
+    os.close(handle)
+    os.unlink(name)
+    try:
+        os.link(path, name)
+    except OSError:  # a file system without hard links
+        shutil.copy2(path, name)
+    return Path(name)
