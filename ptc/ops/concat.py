@@ -33,7 +33,7 @@ def lower_cat(ctx: LoweringContext, tensors: Sequence[TensorValue], dim: int) ->
     reject_complex(common)
     parts = [t for t in tensors if not (len(t.shape) == 1 and t.shape[0].constant == 0)]
     if not parts:
-        return ctx.empty((ZERO,), common)
+        return ctx.pointwise((ZERO,), common, lambda _: scalar(0, common, common))
     dim = normal_dim(dim, len(parts[0].shape))
     total = ZERO
     for part in parts:

@@ -244,7 +244,7 @@ def _batch_statistics(
 
 
 def _nothing(ctx: LoweringContext, dtype: DType) -> TensorValue:
-    return ctx.empty((ZERO,), dtype)
+    return ctx.pointwise((ZERO,), dtype, lambda _: b.literal(0.0, dtype))
 
 
 @lowers(aten._native_batch_norm_legit_no_training.default)

@@ -370,12 +370,16 @@ def lower_diagonal(
         length = Index.const(max(0, length.constant))
     kept = [d for d in range(rank) if d not in (row, column)]
 
+    shape = [*(x.shape[d] for d in kept), length]
+
     def remap(index: Indices) -> Indices:
+        if is_empty(shape):
+            return tuple(ZERO for _ in range(rank))
         place = dict(zip(kept, index[:-1], strict=True))
         place[row], place[column] = index[-1] + down, index[-1] + right
         return tuple(place[d] for d in range(rank))
 
-    return ctx.view(x, [*(x.shape[d] for d in kept), length], remap)
+    return ctx.view(x, shape, remap)
 
 
 @lowers(aten.unfold.default, aten.unfold_copy.default)

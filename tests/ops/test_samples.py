@@ -25,10 +25,10 @@ def to_numpy(x: torch.Tensor) -> np.ndarray:
 
 
 def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
-    array = np.ascontiguousarray(array)
+    array = np.array(array, order="C")
     if dtype is torch.bfloat16:
-        return torch.from_numpy(array.astype(np.uint16)).view(torch.bfloat16).reshape(array.shape)
-    return torch.from_numpy(array).reshape(array.shape)
+        return torch.from_numpy(array.astype(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 def interpret(op: OpOverload, arguments: sampling.Arguments, dynamic: bool) -> list[torch.Tensor]:
