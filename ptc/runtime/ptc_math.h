@@ -384,7 +384,7 @@ template <class F> PTC_INLINE F abs(F x) {
   if constexpr (detail::is_float<E>)
     return detail::clear_sign(x);
   else
-    return select(x < F(E(0)), F(E(0)) - x, x);
+    return select(x < F(E(0)), F(F(E(0)) - x), x);
 }
 template <class F> PTC_INLINE F neg(F x) { return -x; }
 // -1, 0, 1; zero for NaN and both zeros.
@@ -679,21 +679,44 @@ template <class F> PTC_INLINE F pow(F x, F y) {
     return detail::each([](E a, E b) { return detail::pow_int(a, b); }, x, y);
 }
 
-// C's fmod (the dividend's sign). Small quotients by vector arithmetic, the rest by libm.
+namespace detail {
+
+// C's integer quotient, defined everywhere: by zero it is 0, and the lowest number by -1 wraps. Lanes
+// beyond a loop's end hold zeros, which must not trap.
+template <class F> PTC_INLINE F int_quotient(F x, F y) {
+  typedef element_of<F> E;
+  F zero = F(E(0)), one = F(E(1));
+  auto none = y == zero;
+  if constexpr (E(-1) < E(0)) {
+    auto minus = y == F(E(-1));
+    F q = F(x / select(none | minus, one, y));
+    return select(none, zero, select(minus, F(zero - x), q));
+  } else {
+    return select(none, zero, F(x / select(none, one, y)));
+  }
+}
+// x - quotient * y; 0 for a divisor of 0.
+template <class F> PTC_INLINE F int_rest(F x, F y) {
+  F zero = F(element_of<F>(0));
+  return select(y == zero, zero, F(x - F(int_quotient(x, y) * y)));
+}
+
+}  // namespace detail
+
+// C's fmod (the dividend's sign).
 template <class F> PTC_INLINE F fmod(F x, F y) {
-  typedef detail::element_of<F> E;
-  if constexpr (detail::is_float<E>)
+  if constexpr (detail::is_float<detail::element_of<F>>)
     return fmod_libm(x, y);
   else
-    return x % y;
+    return detail::int_rest(x, y);
 }
-// Python's % (the divisor's sign), for floats and integers. An integer divisor must not be 0.
+// Python's % (the divisor's sign), for floats and integers. An integer divisor of 0 gives 0.
 template <class F> PTC_INLINE F remainder(F x, F y) {
   F zero = F(detail::element_of<F>(0));
   F m = fmod(x, y);
-  return select((m != zero) & ((y < zero) != (m < zero)), m + y, m);
+  return select((m != zero) & ((y < zero) != (m < zero)), F(m + y), m);
 }
-// Division rounded down: torch's rounding_mode="floor". An integer divisor must not be 0.
+// Division rounded down: torch's rounding_mode="floor". An integer divisor of 0 gives 0.
 template <class F> PTC_INLINE F floor_divide(F x, F y) {
   typedef detail::element_of<F> E;
   F zero = F(E(0)), one = F(E(1));
@@ -705,15 +728,69 @@ template <class F> PTC_INLINE F floor_divide(F x, F y) {
     down = select(q - down > F(E(0.5)), down + one, down);
     return select(y == zero, x / y, select(q == zero, copysign(zero, x / y), down));
   } else {
-    F q = x / y;
-    return select((x != q * y) & ((x < zero) != (y < zero)), q - one, q);
+    F q = detail::int_quotient(x, y);
+    return select((y != zero) & (x != F(q * y)) & ((x < zero) != (y < zero)), F(q - one), q);
   }
 }
 template <class F> PTC_INLINE F trunc_divide(F x, F y) {
   if constexpr (detail::is_float<detail::element_of<F>>)
     return trunc(x / y);
   else
-    return x / y;
+    return detail::int_quotient(x, y);
+}
+
+namespace detail {
+
+// Reflection for negative numbers, recurrence up to 8, then the asymptotic series.
+inline double digamma_f64(double x) {
+  if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
+  if (x != x || x == -__builtin_inf()) return __builtin_nan("");
+  if (x == __builtin_inf()) return x;
+  double shift = 0;
+  if (x < 0) {
+    const double whole = __builtin_floor(x);
+    if (x == whole) return __builtin_nan("");
+    shift = -3.14159265358979323846 / __builtin_tan(3.14159265358979323846 * (x - whole));
+    x = 1 - x;
+  }
+  for (; x < 8; x += 1) shift -= 1 / x;
+  static const double terms[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
+                                 1.0 / 252, -1.0 / 120,     1.0 / 12};
+  const double inverse = 1 / (x * x);
+  double series = 0;
+  for (double term : terms) series = (series + term) * inverse;
+  return shift + __builtin_log(x) - 0.5 / x - series;
+}
+
+// A guess by Winitzki's formula, then Newton's method on erf (on erfc in the tails).
+inline double erfinv_f64(double x) {
+  const double size = __builtin_fabs(x);
+  if (!(size <= 1)) return __builtin_nan("");
+  if (size == 1) return __builtin_copysign(__builtin_inf(), x);
+  if (size == 0) return x;
+  const double pi = 3.14159265358979323846;
+  const double tail = __builtin_log((1 - size) * (1 + size));
+  const double half = 2 / (pi * 0.147) + 0.5 * tail;
+  double guess = __builtin_sqrt(__builtin_sqrt(half * half - tail / 0.147) - half);
+  for (int i = 0; i < 4; ++i) {
+    const double error = size > 0.5 ? (1 - size) - __builtin_erfc(guess) : __builtin_erf(guess) - size;
+    const double slope = 2 / __builtin_sqrt(pi) * __builtin_exp(-guess * guess);
+    if (slope == 0) break;
+    const double step = error / slope;
+    guess -= step / (1 + guess * step);
+  }
+  return __builtin_copysign(guess, x);
+}
+
+}  // namespace detail
+
+template <class F> PTC_INLINE F digamma(F x) {
+  typedef detail::element_of<F> E;
+  return detail::each([](E v) { return (E)detail::digamma_f64(v); }, x);
+}
+template <class F> PTC_INLINE F erfinv(F x) {
+  typedef detail::element_of<F> E;
+  return detail::each([](E v) { return (E)detail::erfinv_f64(v); }, x);
 }
 
 #undef PTC_UNARY
