@@ -72,6 +72,8 @@ def _rename_all(staged: Mapping[Path, Path]) -> None:
         for path, old in reversed(done):
             if old is not None:
                 os.replace(old, path)
+                # Renaming one name of a file to another name of it does nothing.
+                old.unlink(missing_ok=True)
             else:
                 path.unlink(missing_ok=True)
         raise
