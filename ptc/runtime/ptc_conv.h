@@ -86,14 +86,14 @@ inline void pack_diagonal(float* panel, int width, const Conv& c, const float* w
 }  // namespace detail
 
 constexpr i64 conv_packed_size(const Conv& c) {
-  if (c.depthwise()) return detail::depthwise_packed_size(c);
+  if (detail::conv_is_narrow(c)) return detail::narrow_packed_size(c);
   return c.groups / detail::merged_groups(c) * detail::conv_group_size(c);
 }
 
 // Filters w[oc, ic / groups, kd, kh, kw] of any strides to their packed form.
 inline void pack_conv(float* packed, const Conv& c, const float* w, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
-  if (c.depthwise()) {
-    detail::pack_depthwise(packed, c, w, s_o, s_kd, s_kh, s_kw);
+  if (detail::conv_is_narrow(c)) {
+    detail::pack_narrow(packed, c, w, s_o, s_i, s_kh, s_kw);
     return;
   }
   constexpr int L = detail::native_lanes<float>;
@@ -238,7 +238,7 @@ constexpr i64 known_pixels(const Conv& c) {
 
 // Bytes of 64-byte aligned scratch.
 constexpr i64 conv_scratch(const Conv& c, int threads) {
-  if (c.depthwise() || c.pointwise()) return 0;
+  if (detail::conv_is_narrow(c) || c.pointwise()) return 0;
   if (detail::conv_gathered(c)) return detail::round_up(detail::conv_pixels(c) * c.taps() * c.ic * 4);
   return detail::conv_image_bytes(c) * (c.n >= threads ? threads : 1);
 }
@@ -247,8 +247,8 @@ constexpr i64 conv_scratch(const Conv& c, int threads) {
 template <class C, class E>
 inline void conv(Pool* pool, const Conv& c, const float* x, const float* packed, void* scratch, const E& epilogue) {
   constexpr Conv s = C::conv;
-  if constexpr (s.depthwise()) {
-    detail::depthwise<C>(pool, c, x, packed, epilogue);
+  if constexpr (detail::conv_is_narrow(s)) {
+    detail::conv_narrow<C>(pool, c, x, packed, epilogue);
   } else if constexpr (s.pointwise()) {
     gemm_packed<Dims<detail::known_pixels(s), s.oc>>(pool, detail::conv_pixels(c), c.oc, c.ic, x, c.ic, packed, epilogue);
   } else {

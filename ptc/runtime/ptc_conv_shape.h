@@ -16,8 +16,6 @@ struct Conv {
   constexpr int64_t taps() const { return kd * kh * kw; }
   constexpr int64_t group_inputs() const { return ic / groups; }
   constexpr int64_t group_outputs() const { return oc / groups; }
-  // One filter a channel, flat.
-  constexpr bool depthwise() const { return groups == ic && oc == ic && ic > 1 && kd == 1 && sd == 1 && pd == 0; }
   // A matrix product over pixels.
   constexpr bool pointwise() const {
     return groups == 1 && taps() == 1 && sd == 1 && sh == 1 && sw == 1 && pd == 0 && ph == 0 && pw == 0;
