@@ -29,6 +29,15 @@ class Rebuilder:
         self._keep: list[Value] = []  # ids in `_variables` stay valid
         self._sources: dict[Source, str] = {}
         self._busy: set[int] = set()
+        self.outputs: list[Value] = []
+
+    def output(self, value: Value) -> str:
+        """Ask for a value that the graph computes."""
+        self.outputs.append(value)
+        return self.output_name(len(self.outputs) - 1)
+
+    def output_name(self, number: int) -> str:
+        return f"out{number}_"
 
     def name(self, obj: object, hint: str) -> str:
         """A name for a fixed object in the generated function's globals."""

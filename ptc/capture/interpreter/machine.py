@@ -354,6 +354,10 @@ class Machine:
         """`min` or `max` of symbolic numbers without deciding which it is; None: compare."""
         return None
 
+    def dispatched_callable(self, callee: Value) -> tuple[Value, Value] | None:
+        """The Python function that calling an object amounts to, and its first argument."""
+        return None
+
     def pin(self, value: Value) -> Any:
         """The host number of a symbolic one, fixed by a guard; None if it has none."""
         return None
