@@ -14,7 +14,7 @@ from ptc.codegen.cpp_index import index_text, operand_text
 from ptc.codegen.scopes import Value, Writer
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index
-from ptc.loops.nodes import Buffer, BufferKind, DType, Size
+from ptc.loops.nodes import Buffer, BufferKind, DType, Expr, Size
 
 
 class UnvectorisableError(Exception):
@@ -74,7 +74,7 @@ class Context:
     varying: set[str] = field(default_factory=set[str])  # bounded Lets with one value a lane
     lets: dict[str, Value] = field(default_factory=dict[str, Value])
     accumulators: dict[str, AccumulatorState] = field(default_factory=dict[str, AccumulatorState])
-    memo: dict[int, Value] = field(default_factory=dict[int, Value])
+    memo: dict[int, tuple[Expr, Value]] = field(default_factory=dict[int, tuple[Expr, Value]])
     uses: dict[int, int] = field(default_factory=dict[int, int])
     headers: set[str] = field(default_factory=set[str])
     can_fail: bool = False

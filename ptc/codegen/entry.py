@@ -74,6 +74,9 @@ class Entry:
         )
 
     def _find_source(self, symbol: str) -> SizeSource:
+        scalar = self.program.scalars.get(symbol)
+        if scalar is not None:
+            return SizeSource(symbol, [b.name for b in self.arguments].index(scalar), -1)
         for number, buffer in enumerate(self.arguments):
             for dim, extent in enumerate(buffer.shape):
                 if extent.variable == symbol:

@@ -51,7 +51,7 @@ def broadcast(value: Value, lanes: Lanes) -> Value:
 def _emit(ctx: Context, expr: Expr) -> Value:
     known = ctx.memo.get(id(expr))
     if known is not None:
-        return known
+        return known[1]
     match expr:
         case Literal():
             value = Value(literal_text(expr.value, expr.dtype), expr.dtype)
@@ -67,7 +67,8 @@ def _emit(ctx: Context, expr: Expr) -> Value:
             value = _apply(ctx, expr)
         case _:
             assert_never(expr)
-    ctx.memo[id(expr)] = value
+    # The key object is kept alive with the entry: ids may be reused otherwise.
+    ctx.memo[id(expr)] = (expr, value)
     return value
 
 
@@ -124,6 +125,8 @@ def _is_call(text: str) -> bool:
 def _narrowed(ctx: Context, expr: Apply) -> tuple[Expr, ...]:
     """Comparisons of positions (`j <= i`) in 32 bits where the ranges allow: half the registers."""
     if ctx.lanes is None or expr.op not in _COMPARISONS or expr.args[0].dtype is not DType.I64:
+        return expr.args
+    if not any(isinstance(a, IndexValue) and ctx.moves(a.index) for a in expr.args):
         return expr.args
     narrow: list[Expr] = []
     for arg in expr.args:

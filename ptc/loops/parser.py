@@ -185,7 +185,7 @@ def parse_indices(text: str) -> tuple[Index, ...]:
     return tuple([parse_index(p) for p in parts if p.strip()])
 
 
-_FOR = re.compile(r"for (\w+) in (.+) (serial|parallel|vector|reduce)( vector)?:\Z")
+_FOR = re.compile(r"for (\w+) in (.+?) (serial|parallel|vector|reduce)( vector)?:\Z")
 _LET = re.compile(r"let (\w+)(?: in (.+?))? = ")
 _ACC = re.compile(r"acc (\w+): (\w+) (\w+) = ")
 _UPDATE = re.compile(r"update (\w+) <- ")

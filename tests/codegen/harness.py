@@ -18,7 +18,7 @@ from ptc.codegen.toolchain import build, resolve
 from ptc.hosting.abi import Api, OpenOptions
 from ptc.loops import interpreter
 from ptc.loops.index import Index
-from ptc.loops.nodes import BufferKind, DType, Program
+from ptc.loops.nodes import Buffer, BufferKind, DType, Program
 from ptc.loops.parser import parse_program
 from ptc.loops.scalar_numpy import STORAGE_TYPES
 
@@ -54,9 +54,11 @@ class Library:
         given = {**inputs, **(weights or {})}
         known = interpreter.bind_sizes(program, given, sizes or {})
         pointers: list[int] = []
+        laid_out: list[np.ndarray] = []
         for name in program.inputs:
             if self.live or program.buffers[name].kind is BufferKind.INPUT:
-                pointers.append(given[name].ctypes.data)
+                laid_out.append(in_memory(program.buffers[name], given[name], known))
+                pointers.append(laid_out[-1].ctypes.data)
         blocks: list[tuple[np.ndarray, int]] = []
         shapes: list[tuple[tuple[int, ...], DType]] = []
         for output in program.outputs:
@@ -87,6 +89,19 @@ class Library:
     def close(self) -> None:
         self.api.session_free(self.session)
         self.api.close(self.model)
+
+
+def in_memory(buffer: Buffer, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
+    """`values` laid out with the buffer's strides; memory between elements is poison."""
+    shape = [int(d.evaluate(sizes)) for d in buffer.shape]
+    strides = [int(s.evaluate(sizes)) for s in buffer.strides]
+    span = 1 + sum(s * (d - 1) for s, d in zip(strides, shape, strict=True)) if 0 not in shape else 1
+    block = np.full(span * buffer.dtype.itemsize, 0xFF, np.uint8).view(values.dtype)
+    view = np.lib.stride_tricks.as_strided(
+        block, shape, [s * values.dtype.itemsize for s in strides], writeable=True
+    )
+    view[...] = values
+    return block
 
 
 def poisoned(sources: Sources) -> Sources:
@@ -171,7 +186,11 @@ def random_inputs(
     for buffer in p.buffers.values():
         if buffer.kind in (BufferKind.INPUT, BufferKind.WEIGHT):
             shape = [int(d.evaluate(sizes or {})) for d in buffer.shape]
-            result[buffer.name] = draw(rng, buffer.dtype, shape)
+            values = draw(rng, buffer.dtype, shape)
+            for axis, stride in enumerate(buffer.strides):
+                if stride == 0:  # one element in memory for the whole axis
+                    values = values.take([0], axis).repeat(shape[axis], axis)
+            result[buffer.name] = values
     return result
 
 
@@ -217,6 +236,13 @@ def compare(
     for name, a, b in zip(p.outputs, got, expected, strict=True):
         dtype = DType.I64 if isinstance(name, Index) else p.buffers[name].dtype
         b = np.asarray(b)
-        assert close_enough(np.asarray(a), b, dtype, factor), (
-            f"{name}: got\n{a}\nexpected\n{b}"
-        )
+        assert close_enough(np.asarray(a), b, dtype, factor), difference(name, np.asarray(a), b)
+
+
+def difference(name: object, got: np.ndarray, expected: np.ndarray) -> str:
+    """Where the first wrong element is, and what it should be."""
+    for at in np.ndindex(got.shape):
+        a, b = got[at], expected[at]
+        if a != b and not (a != a and b != b) and not abs(a - b) <= 1e-5 * abs(b):
+            return f"{name}{list(at)} is {a}, expected {b}; all: {got.ravel()[:8]}"
+    return f"{name}: small differences"
