@@ -1,7 +1,8 @@
 """Peephole clean-up of a functional core-ATen graph, in place.
 
-Every rule keeps values, shapes, dtypes and strides, so that the graph still runs in eager: a copy that
-changes the layout stays (lowering gives it no code), one that keeps it goes. Owns the rules and their order. Knows nothing of kernels.
+Every rule keeps values, shapes, dtypes and strides, so that the graph still runs in eager: a copy
+that changes the layout stays (lowering gives it no code), one that keeps it goes. Owns the rules
+and their order. Knows nothing of kernels.
 """
 
 from __future__ import annotations
@@ -161,8 +162,8 @@ def _source(node: Node) -> Node:
 
 
 def _same_type(left: Node, right: Node) -> bool:
-    """Same dtype and, symbolically, same shape and strides. Different expressions count as different, though
-    the sizes may turn out equal: nothing may be assumed here."""
+    """Same dtype and, symbolically, same shape and strides. Different expressions count as
+    different, though the sizes may turn out equal: nothing may be assumed here."""
     a, b = left.meta["val"], right.meta["val"]
     return (
         isinstance(a, torch.Tensor)
@@ -178,7 +179,9 @@ def _same_type(left: Node, right: Node) -> bool:
 def _same_strides(a: torch.Tensor, b: torch.Tensor) -> bool:
     """The strides of dimensions of size 1 say nothing."""
     sizes = zip(a.shape, a.stride(), b.stride(), strict=True)
-    return all(same_size(x, y) for size, x, y in sizes if isinstance(size, torch.SymInt) or size > 1)
+    return all(
+        same_size(x, y) for size, x, y in sizes if isinstance(size, torch.SymInt) or size > 1
+    )
 
 
 def _slices_all(node: Node) -> bool:

@@ -4,6 +4,9 @@ The only place that looks inside a torch SymInt. Takes fake values, `DimRange`s 
 gives symbol names, numbers and errors in the user's terms. Knows no operators.
 """
 
+# pyright: reportPrivateUsage=false
+# `torch._check` is how a range is told to the shape environment.
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +14,8 @@ from typing import Any
 
 import sympy
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 
 from ptc.graph.program import DimRange
 from ptc.support.diagnostics import CompileError
@@ -109,6 +114,36 @@ def range_text(described: DimRange) -> str:
     if described.upper is None:
         return f"at least {described.lower}"
     return f"{described.lower}..{described.upper}"
+
+
+def fresh_sizes(
+    dims: Mapping[str, DimRange],
+) -> tuple[FakeTensorMode, dict[str, torch.SymInt], dict[str, DimRange]]:
+    """A fake mode with one symbolic size a dim, for a program that is read from a file.
+
+    Gives the mode, the SymInt of each name in `dims`, and the ranges under the symbols torch chose.
+    """
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC])
+    sizes: dict[str, torch.SymInt] = {}
+    ranges: dict[str, DimRange] = {}
+    for position, (name, described) in enumerate(dims.items()):
+        # The hint only has to lie in the range; distinct primes keep sizes from looking equal.
+        hint = max(described.lower, _HINTS[position % len(_HINTS)])
+        hint = hint if described.upper is None else min(hint, described.upper)
+        probe = mode.from_tensor(torch.empty(hint, device="meta"), symbolic_context=context)
+        size = probe.shape[0]
+        if not isinstance(size, torch.SymInt):
+            raise CompileError("PTC-A010", f"`{described.name}` has one value only, {hint}")
+        torch._check(size >= described.lower)
+        if described.upper is not None:
+            torch._check(size <= described.upper)
+        sizes[name] = size
+        ranges[str(expression_of(size))] = described
+    return mode, sizes, ranges
+
+
+_HINTS = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
 def _pairs(
