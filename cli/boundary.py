@@ -1,0 +1,89 @@
+"""What happens when a command fails: a rendered diagnostic and an exit code, never a traceback.
+
+Exit codes: 0 success, 1 the user's model, input or environment, 2 wrong usage of the command line,
+3 a fault of ptc, 130 interrupted. `--debug` adds ptc's own traceback.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ptc.support.diagnostics import CompileError, Diagnostic, InternalError
+
+from .render import ERR, print_diagnostic
+
+USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 1, 3, 130
+
+
+class GuardedGroup(TyperGroup):
+    """Runs a command and turns what it raises into output and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except CompileError as error:
+            _explain_failure(ctx, error, error.diagnostic)
+            raise typer.Exit(USER_ERROR) from None
+        except InternalError as error:
+            _explain_failure(ctx, error, error.diagnostic)
+            raise typer.Exit(INTERNAL_ERROR) from None
+        except KeyboardInterrupt:
+            ERR.print("interrupted", style="yellow")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise  # the reader of our output has gone; Typer knows what to do
+        except ModuleNotFoundError as error:
+            _explain_failure(ctx, error, _missing_module(error))
+            raise typer.Exit(USER_ERROR) from None
+        except RecursionError as error:
+            _explain_failure(ctx, error, _internal(error, "nesting too deep"))
+            raise typer.Exit(INTERNAL_ERROR) from None
+        except Exception as error:
+            # Typer's own exceptions (usage errors, Exit, Abort) carry an exit code.
+            if hasattr(error, "exit_code") or type(error).__name__ == "Abort":
+                raise
+            _explain_failure(ctx, error, _internal(error, str(error)))
+            raise typer.Exit(INTERNAL_ERROR) from None
+
+
+def enable_debug(ctx: typer.Context, value: bool) -> bool:
+    """Callback of `--debug`, which may stand before or after the command's name."""
+    if value:
+        ctx.find_root().meta["ptc.debug"] = True
+    return value
+
+
+def debugging(ctx: typer.Context) -> bool:
+    return bool(ctx.find_root().meta.get("ptc.debug", False))
+
+
+def _explain_failure(ctx: typer.Context, error: Exception, diagnostic: Diagnostic) -> None:
+    if debugging(ctx):
+        ERR.print("".join(traceback.format_exception(error)), markup=False, highlight=False)
+    print_diagnostic(diagnostic)
+
+
+def _internal(error: Exception, message: str) -> Diagnostic:
+    """The diagnostic for an exception that no stage expected."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/ptc/" in f.filename]
+    stage = frames[-1].filename.rpartition("/ptc/")[2] if frames else "cli"
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    diagnostic = InternalError(stage, text).diagnostic
+    return Diagnostic(
+        diagnostic.code,
+        diagnostic.message,
+        hint="run again with `--debug` for the traceback, and please report it",
+    )
+
+
+def _missing_module(error: ModuleNotFoundError) -> Diagnostic:
+    name = (error.name or "").partition(".")[0]
+    return Diagnostic(
+        "PTC-U001",
+        f"this command needs the package `{name}`, which is not installed",
+        hint=f"pip install {name}",
+    )

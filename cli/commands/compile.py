@@ -1,0 +1,154 @@
+"""`ptc compile`: from a model file to a native library, verified against eager."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from ptc.pipeline import BuildOptions, BuildReport, EntryReport, build_library
+
+from ptc.support import settings
+
+from ..model import load_model
+from ..options import AsJson, Debug, Dtype, DumpDir, Dynamic, Entries, Init, Inputs, Seed, Target
+from ..options import Weights as WeightsOption
+from ..render import (
+    ERR,
+    OUT,
+    error_text,
+    print_notes,
+    print_pairs,
+    print_table,
+    seconds_text,
+    size_text,
+)
+
+
+def compile_command(
+    target: Target,
+    inputs: Inputs = [],  # noqa: B006  # Typer copies defaults
+    dynamic: Dynamic = [],  # noqa: B006
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="PATH", help="A folder, or the name of the library (.so)."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the model in C and in file names.")
+    ] = None,
+    entries: Entries = [],  # noqa: B006
+    init: Init = None,
+    weights: WeightsOption = None,
+    dtype: Dtype = None,
+    machine: Annotated[
+        str, typer.Option("--target", metavar="TARGET", help="Processor to compile for.")
+    ] = "native",
+    weights_file: Annotated[
+        bool, typer.Option("--weights-file", help="Keep weights beside the library, not in it.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Compare the library with eager.")
+    ] = True,
+    stop_after: Annotated[
+        str | None, typer.Option("--stop-after", metavar="STAGE", help="Stop after this stage.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Verify the program after every pass.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Compilers at once.")] = (
+        None
+    ),
+    dump_dir: DumpDir = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Compile a model to libNAME.so, NAME.h and NAME.json: no Python, no libtorch inside."""
+    model = load_model(
+        target,
+        inputs=inputs,
+        dynamic=dynamic,
+        init=init,
+        weights=weights,
+        dtype=dtype,
+        entries=entries,
+        seed=seed,
+    )
+    print_notes(model.notes)
+    options = BuildOptions(
+        output=output,
+        name=name or model.name,
+        target=machine,
+        check=check,
+        weights="file" if weights_file else "embedded",
+        dump_dir=dump_dir,
+        stop_after=stop_after,
+        verify=verify or debug,
+        jobs=jobs or settings.current().jobs,
+    )
+    with ERR.status(f"compiling {model.name}"):
+        report = build_library(model.entries, options)
+    print_notes(report.notes)
+    if as_json:
+        OUT.print_json(json.dumps(_as_json(report)))
+    else:
+        _print_report(report)
+
+
+def _print_report(report: BuildReport) -> None:
+    for entry in report.entries:
+        if len(report.entries) > 1:
+            OUT.print(f"entry {entry.name}", style="bold")
+        rows = [("input", t.name, f"{t.dtype}{t.shape}") for t in entry.inputs]
+        rows += [("output", t.name, f"{t.dtype}{t.shape}") for t in entry.outputs]
+        print_table(["", "name", "type"], rows)
+        print_pairs(_entry_facts(entry))
+    total = sum(report.seconds.values())
+    stages = ", ".join(f"{stage} {seconds_text(s)}" for stage, s in report.seconds.items())
+    print_pairs(
+        {
+            "library": f"{report.library} ({size_text(report.size)}, "
+            f"of that weights {size_text(report.weights_bytes)})",
+            "header": str(report.header),
+            "manifest": str(report.manifest),
+            "time": f"{seconds_text(total)} ({stages})",
+        }
+    )
+
+
+def _entry_facts(entry: EntryReport) -> dict[str, str]:
+    checked = "not compared (--no-check)"
+    if entry.checked:
+        checked = f"{error_text(entry.worst_error)} on {entry.checked} input sets"
+    return {
+        "operators": str(entry.operators),
+        "kernels": str(entry.kernels),
+        "worst error": checked,
+    }
+
+
+def _as_json(report: BuildReport) -> dict[str, Any]:
+    return {
+        "library": str(report.library),
+        "header": str(report.header),
+        "manifest": str(report.manifest),
+        "size": report.size,
+        "weights_bytes": report.weights_bytes,
+        "seconds": dict(report.seconds),
+        "notes": list(report.notes),
+        "entries": [
+            {
+                "name": entry.name,
+                "inputs": [[t.name, t.dtype, str(t.shape)] for t in entry.inputs],
+                "outputs": [[t.name, t.dtype, str(t.shape)] for t in entry.outputs],
+                "operators": entry.operators,
+                "kernels": entry.kernels,
+                "worst_error": entry.worst_error,
+                "checked": entry.checked,
+            }
+            for entry in report.entries
+        ],
+    }
