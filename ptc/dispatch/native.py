@@ -1,0 +1,257 @@
+"""The native backend: a captured graph becomes a library and a Python function that calls it.
+
+The function is generated for the graph: it reads sizes and addresses from the tensors that it gets,
+allocates the outputs, calls `run_raw` and returns. Guards have checked everything before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ptc import pipeline
+from ptc.backends.registry import BackendOptions, CompiledGraph, register_backend
+from ptc.dispatch.config import STATISTICS
+from ptc.dispatch.gradients import needs_gradients, with_gradients
+from ptc.dispatch.notices import notify
+from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
+from ptc.hosting.abi import Api, OpenOptions, Status
+from ptc.loops.index import Index
+from ptc.loops.nodes import Buffer, BufferKind, DType, Program
+from ptc.ops.dtypes import to_torch
+from ptc.support.diagnostics import CompileError, Diagnostic, InternalError
+
+_MESSAGE_BYTES = 1024
+
+
+@register_backend("native")
+def native(program: CapturedProgram, options: BackendOptions) -> CompiledGraph:
+    """Compile with ptc's own code generator. A graph that it cannot lower runs in eager, and the
+    user is told."""
+    if not any(node.op.startswith("call_") for node in program.graph.graph.nodes):
+        return _eager(program)
+    try:
+        built = pipeline.compile_graph(program, freeze=options.freeze)
+    except CompileError as error:
+        if options.options.get("fallback", True) is False:
+            raise
+        return _fall_back(program, error)
+    STATISTICS.graphs += 1
+    STATISTICS.kernels += len(built.loops.kernels)
+    run = NativeGraph(built).call
+    if not needs_gradients(program):
+        return run
+    mutated = [
+        output.target
+        for output in built.aten.outputs
+        if output.kind is OutputKind.WRITE_BACK and output.target is not None
+    ]
+    return with_gradients(run, program, mutated)
+
+
+def _eager(program: CapturedProgram) -> CompiledGraph:
+    graph = program.graph
+    return lambda *inputs: tuple(graph(*inputs))
+
+
+def _fall_back(program: CapturedProgram, error: CompileError) -> CompiledGraph:
+    STATISTICS.fallbacks += 1
+    cause = error.diagnostic
+    notify(
+        Diagnostic(
+            "PTC-D021",
+            f"a graph of {len(program.graph.graph.nodes)} nodes runs in eager: {cause.message}",
+            cause.location or program.location,
+            hint=cause.hint,
+            notes=(f"because of {cause.code}",),
+            severity="warning",
+        )
+    )
+    return _eager(program)
+
+
+class NativeGraph:
+    """A loaded library with one entry. `call` takes flat inputs and gives flat outputs."""
+
+    def __init__(self, built: pipeline.BuiltGraph) -> None:
+        self._api = built.api
+        self._library = built.handle
+        self._local = threading.local()
+        self._frozen = built.frozen
+        self._weights = self._frozen_weights(built)
+        self._model = self._open()
+        self.source, self.call = _generate(built, self._session)
+
+    def _frozen_weights(self, built: pipeline.BuiltGraph) -> list[torch.Tensor]:
+        if not built.frozen:
+            return []
+        return [
+            described.live.detach().contiguous()
+            for name, described in zip(built.loops.inputs, built.aten.inputs, strict=True)
+            if built.loops.buffers[name].kind is BufferKind.WEIGHT and described.live is not None
+        ]
+
+    def _open(self) -> ctypes.c_void_p:
+        pointers = (ctypes.c_void_p * max(1, len(self._weights)))(
+            *(weight.data_ptr() for weight in self._weights)
+        )
+        options = OpenOptions(
+            ctypes.sizeof(OpenOptions), torch.get_num_threads(), None,
+            ctypes.cast(pointers, ctypes.POINTER(ctypes.c_void_p)) if self._frozen else None,
+        )  # fmt: skip
+        model = ctypes.c_void_p()
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        status = self._api.open(ctypes.byref(options), ctypes.byref(model), message, _MESSAGE_BYTES)
+        if status != Status.OK:
+            raise InternalError("open", message.value.decode(errors="replace"))
+        return model
+
+    def _session(self) -> ctypes.c_void_p:
+        """This thread's session: two threads may call one compiled function."""
+        try:
+            return self._local.session
+        except AttributeError:
+            session = ctypes.c_void_p()
+            status = self._api.session_new(self._model, ctypes.byref(session))
+            if status != Status.OK:
+                raise MemoryError("no memory for a session of a compiled graph") from None
+            self._local.session = session
+            return session
+
+
+def _generate(built: pipeline.BuiltGraph, session: Any) -> tuple[str, CompiledGraph]:
+    """The text of the calling function, and the function."""
+    writer = _CallWriter(built.aten, built.loops, built.frozen)
+    text = writer.text()
+    api = built.api
+    namespace: dict[str, Any] = {
+        **writer.constants,
+        "session": session,
+        "run_raw": api.run_raw,
+        "fail": lambda code, owner: _fail(api, code, owner),
+        "Pointers": ctypes.c_void_p * max(1, writer.pointer_count),
+        "Sizes": ctypes.c_int64 * max(1, len(built.loops.sizes)),
+        "empty": torch.empty,
+        "empty_strided": torch.empty_strided,
+        "address": ctypes.addressof,
+        "c_int64": ctypes.c_int64,
+        "c_double": ctypes.c_double,
+        "c_bool": ctypes.c_bool,
+    }
+    exec(compile(text, f"<call of {built.loops.name}>", "exec"), namespace)
+    return text, namespace["call"]
+
+
+def _fail(api: Api, code: int, session: ctypes.c_void_p) -> None:
+    message = api.last_error(session).decode(errors="replace")
+    if code == Status.MEMORY:
+        raise MemoryError(message)
+    if code == Status.RUNTIME:
+        # The checks of lowered operators: eager raises IndexError or RuntimeError for them.
+        raise IndexError(message) if "out of range" in message else RuntimeError(message)
+    raise InternalError("run", f"{Status(code).name}: {message}")
+
+
+_SCALAR_TYPES = {DType.I64: "c_int64", DType.F64: "c_double", DType.BOOL: "c_bool"}
+
+
+class _CallWriter:
+    """Writes `def call(i0, i1, ...)` for one graph."""
+
+    def __init__(self, aten: AtenProgram, loops: Program, frozen: bool) -> None:
+        self.aten = aten
+        self.loops = loops
+        self.frozen = frozen
+        self.constants: dict[str, Any] = {}
+        self.pointer_count = 0
+
+    def text(self) -> str:
+        names = [f"i{n}" for n in range(len(self.loops.inputs))]
+        setup, pointers = self._inputs(names)
+        results: list[str] = []
+        writes: list[str] = []
+        for number, (output, described) in enumerate(
+            zip(self.loops.outputs, self.aten.outputs, strict=True)
+        ):
+            if isinstance(output, Index):
+                results.append(str(output))
+                continue
+            value = f"o{number}"
+            buffer = self.loops.buffers[output]
+            setup.append(f"{value} = {self._allocation(buffer, number)}")
+            pointers.append(f"{value}.data_ptr()")
+            if described.kind is OutputKind.WRITE_BACK:
+                writes.append(f"i{described.target}.copy_({value})")
+            else:
+                is_tensor = bool(buffer.shape) or self._is_tensor(number)
+                results.append(value if is_tensor else f"{value}.item()")
+        self.pointer_count = len(pointers)
+        sizes = ", ".join(size.symbol for size in self.loops.sizes)
+        body = [
+            *setup,
+            "owner = session()",
+            f"status = run_raw(owner, 0, Pointers({', '.join(pointers)}), Sizes({sizes}))",
+            "if status: fail(status, owner)",
+            *writes,
+            f"return ({''.join(result + ', ' for result in results)})",
+        ]
+        return f"def call({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in body)
+
+    def _inputs(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        setup = [f"{size.symbol} = {self._size(size.symbol, names)}" for size in self.loops.sizes]
+        pointers: list[str] = []
+        for name, buffer_name in zip(names, self.loops.inputs, strict=True):
+            buffer = self.loops.buffers[buffer_name]
+            if self.frozen and buffer.kind is BufferKind.WEIGHT:
+                continue
+            if self._is_scalar(buffer_name):
+                setup.append(f"{name}_ = {_SCALAR_TYPES[buffer.dtype]}({name})")
+                pointers.append(f"address({name}_)")
+            else:
+                pointers.append(f"{name}.data_ptr()")
+        return setup, pointers
+
+    def _is_scalar(self, buffer_name: str) -> bool:
+        position = self.loops.inputs.index(buffer_name)
+        node = self.aten.graph.graph.find_nodes(op="placeholder")[position]
+        return not isinstance(node.meta["val"], torch.Tensor)
+
+    def _is_tensor(self, number: int) -> bool:
+        (output,) = self.aten.graph.graph.find_nodes(op="output")
+        element = output.args[0][number]  # type: ignore[index]
+        return isinstance(element, torch.fx.Node) and isinstance(element.meta["val"], torch.Tensor)
+
+    def _size(self, symbol: str, names: Sequence[str]) -> str:
+        scalar = self.loops.scalars.get(symbol)
+        if scalar is not None:
+            return names[self.loops.inputs.index(scalar)]
+        for name, buffer_name in zip(names, self.loops.inputs, strict=True):
+            for dim, size in enumerate(self.loops.buffers[buffer_name].shape):
+                if size.variable == symbol:
+                    return f"{name}.size({dim})"
+        raise InternalError("dispatch", f"no input gives the size {symbol}")
+
+    def _allocation(self, buffer: Buffer, number: int) -> str:
+        dtype = f"dtype{number}"
+        self.constants[dtype] = to_torch(buffer.dtype)
+        shape = _tuple(buffer.shape)
+        if buffer.strides == _row_major(buffer.shape):
+            return f"empty({shape}, dtype={dtype})"
+        return f"empty_strided({shape}, {_tuple(buffer.strides)}, dtype={dtype})"
+
+
+def _tuple(values: Sequence[Index]) -> str:
+    return "(" + "".join(f"{value}, " for value in values) + ")"
+
+
+def _row_major(shape: Sequence[Index]) -> tuple[Index, ...]:
+    strides: list[Index] = []
+    step = Index.const(1)
+    for size in reversed(shape):
+        strides.append(step)
+        step = step * size
+    return tuple(reversed(strides))

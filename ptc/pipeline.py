@@ -1,0 +1,362 @@
+"""The compiler's table of contents: every stage in order, for a graph, a library and an export.
+
+Owns the order of stages, their times and dumps. What a stage does is its package's business.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ptc.artifact.describe import CompiledEntry, codegen_entry, describe, weights_info
+from ptc.artifact.package import land
+from ptc.artifact.verify import Verification, input_sets, verify_entry
+from ptc.artifact.weights import WeightImage, embed, write_image
+from ptc.autograd.functionalise import functionalise
+from ptc.capture.api import capture_program
+from ptc.codegen import toolchain
+from ptc.codegen.entry import Entry
+from ptc.codegen.generate import Generated, generate, with_manifest
+from ptc.codegen.target import Target, parse_target
+from ptc.export.api import ExportReport, export
+from ptc.export.check import CheckSet, check_sets
+from ptc.graph.printer import print_program
+from ptc.graph.program import AtenProgram, CapturedProgram, InputKind
+from ptc.hosting import load
+from ptc.hosting.abi import Api, load_api
+from ptc.hosting.manifest import EntryInfo, to_text
+from ptc.loader.model import EntryRequest
+from ptc.loops.nodes import Program
+from ptc.loops.printer import print_program as print_loops
+from ptc.schedule import Options, schedule
+from ptc.schedule.lower import lower
+from ptc.support.diagnostics import CompileError
+from ptc.support.dumps import Dumper
+
+STAGES = ("captured", "aten", "loops", "scheduled", "code", "artifact")
+
+
+# --- one graph, for ptc.compile -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltGraph:
+    """A compiled graph as `ptc.compile` uses it. `handle` keeps the library loaded."""
+
+    aten: AtenProgram
+    loops: Program
+    handle: ctypes.CDLL
+    api: Api
+    frozen: bool
+
+
+def compile_graph(captured: CapturedProgram, *, freeze: bool) -> BuiltGraph:
+    """Compile one captured graph. Weights are read at each call, or with `freeze` once at open."""
+    aten = functionalise(captured)
+    loops = schedule(lower(aten), Options(freeze=freeze))
+    entry = codegen_entry(CompiledEntry("graph", aten, loops))
+    generated = generate([entry], name="graph", live_weights=not freeze)
+    built = toolchain.build(generated.sources, Target())
+    handle, api = load_api(built.library, generated.sources.name)
+    return BuiltGraph(aten, loops, handle, api, freeze)
+
+
+# --- a library ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What `ptc compile` was asked for.
+
+    output      path of the library; None: `libNAME.so` in the current folder
+    weights     "embedded", or "file" for a safetensors file beside the library
+    stop_after  a stage of STAGES: nothing later is run and no library is written
+    """
+
+    output: Path | None = None
+    name: str | None = None
+    target: str = "native"
+    check: bool = True
+    weights: str = "embedded"
+    dump_dir: Path | None = None
+    stop_after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryReport:
+    """One entry of a library: its signature, sizes, and how it compared with eager."""
+
+    info: EntryInfo
+    verification: Verification | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What was built. `size` and `weights_bytes` in bytes, `seconds` by stage."""
+
+    library: Path
+    header: Path
+    manifest: Path
+    files: tuple[Path, ...]
+    entries: tuple[EntryReport, ...]
+    size: int
+    weights_bytes: int
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> BuildReport | None:
+    """Compile entries that share weights into one library with header and manifest.
+
+    Every output is compared with eager before anything is written, unless `check` is off. Returns
+    None when `stop_after` ends the run early. Raises CompileError; PTC-A030 when an output differs.
+    """
+    clock = _Clock()
+    name = options.name or entries[0].name
+    library = options.output or Path(f"lib{name}.so")
+    target = parse_target(options.target)
+    dumper = Dumper(options.dump_dir)
+    compiled: list[CompiledEntry] = []
+    for request in entries:
+        part = dumper if len(entries) == 1 else dumper.for_part(request.name)
+        done = _compile_entry(request, part, options.stop_after, clock)
+        if done is not None:
+            compiled.append(done)
+    if len(compiled) < len(entries):
+        return None
+    with tempfile.TemporaryDirectory(prefix="ptc-library-") as folder:
+        staged = _stage_library(compiled, name, target, options, Path(folder), dumper, clock)
+        if staged is None:
+            return None
+        checks = _verify(entries, staged, clock) if options.check else [None] * len(entries)
+        _require_passed(checks)
+        with clock.stage("write"):
+            files = {library.parent / path.name: path for path in staged.extra}
+            header, manifest = library.with_suffix(".h"), library.with_suffix(".json")
+            header = library.parent / f"{name}.h"
+            manifest = library.parent / f"{name}.json"
+            contents = {
+                **files,
+                library: staged.library,
+                header: staged.generated.sources.header.encode(),
+                manifest: staged.manifest_text.encode(),
+            }
+            land(contents)
+    return BuildReport(
+        library=library,
+        header=header,
+        manifest=manifest,
+        files=tuple(contents),
+        entries=tuple(
+            EntryReport(info, check) for info, check in zip(staged.infos, checks, strict=True)
+        ),
+        size=library.stat().st_size,
+        weights_bytes=staged.weights_bytes,
+        seconds=clock.seconds,
+    )
+
+
+def _compile_entry(
+    request: EntryRequest, dumper: Dumper, stop_after: str | None, clock: _Clock
+) -> CompiledEntry | None:
+    """From a callable to its scheduled program; None if `stop_after` came first."""
+    with clock.stage("capture"):
+        captured = capture_entry(request)
+    dumper.text("captured", lambda: print_program(captured))
+    if stop_after == "captured":
+        return None
+    with clock.stage("aten"):
+        aten = functionalise(captured)
+    dumper.text("aten", lambda: print_program(aten))
+    if stop_after == "aten":
+        return None
+    with clock.stage("lower"):
+        loops = lower(aten)
+    dumper.text("loops", lambda: print_loops(loops))
+    if stop_after == "loops":
+        return None
+    with clock.stage("schedule"):
+        scheduled = schedule(loops, Options(freeze=True))
+    dumper.text("scheduled", lambda: print_loops(scheduled))
+    return None if stop_after == "scheduled" else CompiledEntry(request.name, aten, scheduled)
+
+
+def capture_entry(request: EntryRequest) -> CapturedProgram:
+    """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed."""
+    return capture_program(
+        request.function, request.args, dict(request.kwargs), dynamic=request.dynamic,
+        name=request.name,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A library that is complete but not yet in its place."""
+
+    library: Path
+    extra: tuple[Path, ...]
+    generated: Generated
+    manifest_text: str
+    infos: tuple[EntryInfo, ...]
+    weights_bytes: int
+
+
+def _stage_library(
+    compiled: Sequence[CompiledEntry],
+    name: str,
+    target: Target,
+    options: BuildOptions,
+    folder: Path,
+    dumper: Dumper,
+    clock: _Clock,
+) -> _Staged | None:
+    weights_file = f"{name}.safetensors" if options.weights == "file" else None
+    with clock.stage("generate"):
+        entries: list[Entry] = [codegen_entry(entry) for entry in compiled]
+        target = toolchain.resolve(target)
+        generated = generate(entries, name=name, target=target, weights_file=weights_file)
+    dumper.files("code", generated.sources.files)
+    if options.stop_after == "code":
+        return None
+    with clock.stage("weights"):
+        image = _write_weights(compiled, generated, folder / (weights_file or "weights.image"))
+    info = weights_info(image, weights_file, compiled)
+    hashes = {"weights": image.digest} if image else {}
+    manifest = describe(name, compiled, generated.kernels, target, info, hashes)
+    text = to_text(manifest)
+    with clock.stage("build"):
+        sources = with_manifest(generated.sources, name, text)
+        built = toolchain.build(sources, target)
+        library = folder / f"lib{name}.so"
+        if image is not None and weights_file is None:
+            embed(built.library, image, library)
+            image.path.unlink()
+        else:
+            library.write_bytes(built.library.read_bytes())
+        # The loader compares the two, also for the check that follows.
+        (folder / f"{name}.json").write_text(text)
+    extra = (folder / weights_file,) if image is not None and weights_file is not None else ()
+    size = image.bytes if image else 0
+    return _Staged(library, extra, generated, text, manifest.entries, size)
+
+
+def _write_weights(
+    compiled: Sequence[CompiledEntry], generated: Generated, path: Path
+) -> WeightImage | None:
+    if not generated.weights:
+        return None
+    tensors: dict[str, torch.Tensor] = {}
+    for entry in compiled:
+        for buffer, described in zip(entry.loops.inputs, entry.aten.inputs, strict=True):
+            if described.live is not None:
+                tensors[buffer] = described.live
+    names = [(weight.name, weight.dtype.value) for weight in generated.weights]
+    return write_image(path, names, tensors)
+
+
+def _verify(
+    requests: Sequence[EntryRequest], staged: _Staged, clock: _Clock
+) -> list[Verification | None]:
+    with clock.stage("check"):
+        found: list[Verification | None] = []
+        for request, info in zip(requests, staged.infos, strict=True):
+            # A library of its own per entry: state that one entry's runs leave is not another's.
+            loaded = load(staged.library)
+            entry = loaded.entry(info.name)
+            found.append(verify_entry(request.function, entry, _sets(request, info)))
+        return found
+
+
+def _sets(request: EntryRequest, info: EntryInfo) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Three argument sets: the example, a fresh draw, a fresh draw at other sizes."""
+    first = (request.args, dict(request.kwargs))
+    if request.variant is None:
+        return list(input_sets(*first))
+    sizes = {size.name: _other_size(size.lower, size.upper) for size in info.sizes}
+    return [first, request.variant(1, {}), request.variant(2, sizes)]
+
+
+def _other_size(lower: int, upper: int | None) -> int:
+    """A size in the range that an example is unlikely to have."""
+    wanted = max(lower, 3)
+    return wanted if upper is None else min(wanted, upper)
+
+
+def _require_passed(checks: Sequence[Verification | None]) -> None:
+    for check in checks:
+        worst = check.worst if check is not None else None
+        if worst is None or worst.passed:
+            continue
+        reason = worst.reason or (
+            f"error {worst.error:.2e} of the largest value"
+            + (f", eager's own is {worst.eager_error:.2e}" if worst.eager_error is not None else "")
+        )
+        raise CompileError(
+            "PTC-A030",
+            f"output {worst.output} of the library differs from eager on input set "
+            f"{worst.input_set}: {reason}",
+            hint="please report it; --no-check writes the library all the same",
+        )
+
+
+# --- an export ----------------------------------------------------------------------------------
+
+
+def export_entry(
+    request: EntryRequest,
+    *,
+    format: str,
+    output: Path,
+    check: bool = True,
+    settings: Mapping[str, Any] | None = None,
+    weights: Mapping[str, torch.Tensor] | None = None,
+) -> ExportReport:
+    """Write one entry in an exchange format; every output is compared with eager first."""
+    aten = functionalise(capture_entry(request))
+    checks: Sequence[CheckSet] = ()
+    if check:
+        sizes = {d.name: _other_size(d.lower, d.upper) for d in aten.dims.values()}
+        sets = [(request.args, dict(request.kwargs))]
+        if request.variant is not None:
+            sets += [request.variant(1, {}), request.variant(2, sizes)]
+        else:
+            sets = list(input_sets(*sets[0]))
+        checks = check_sets(aten, request.function, sets)
+    return export(
+        aten, format=format, output=output, checks=checks, settings=settings, weights=weights
+    )
+
+
+def live_tensors(program: CapturedProgram | AtenProgram) -> Mapping[str, torch.Tensor]:
+    """The tensors behind parameters, buffers and constants, by name."""
+    return {
+        described.name: described.live
+        for described in program.inputs
+        if described.live is not None and described.kind is not InputKind.USER
+    }
+
+
+Stage = Callable[..., Any]
