@@ -228,7 +228,7 @@ def _instruction(
     elif versions.names_slot(opname):
         places = (arg >> 4, arg & 15) if opname in versions.SUPERINSTRUCTIONS else (arg,)
         names = tuple(slots[place].name for place in places)
-        argval = names if len(names) > 1 else names[0]
+        argval = names[0] if len(names) == 1 else names
     else:
         argval = _plain_argument(code, opname, arg)
     return Instruction(

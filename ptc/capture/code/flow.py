@@ -1,18 +1,22 @@
-"""Basic blocks, post-dominators and join points of decoded code.
+"""Basic blocks, post-dominators and join points of normalised code.
 
 Exception edges are ignored and all ways out of the function meet in one virtual exit, so that the
-post-dominator of a branch is the place where both arms meet in normal execution. A block that only
-jumps on is skipped by the edges that lead to it. A loop without a way out is given an edge to the
-exit.
+post-dominator of a branch is the place where both arms meet in normal execution. CPython writes
+some places twice (a `while` test, a `return` behind an `if`, the end of a returned conditional
+expression): instructions with the same effect, the same source position and the same future are one
+place here. NOPs, unconditional jumps and what FOR_ITER skips do not count as places. A loop without
+a way out is given an edge to the exit.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable, Iterable, Mapping
 from types import CodeType
 
-from ptc.capture.code.analysis import falls_through
-from ptc.capture.code.decode import DecodedCode, Instruction, decode
+from ptc.capture.code import versions
+from ptc.capture.code.analysis import Analysis, analyse, falls_through
+from ptc.capture.code.decode import Instruction
 from ptc.capture.code.per_code import per_code
 
 EXIT = -1
@@ -21,99 +25,187 @@ EXIT = -1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Block:
-    """Instructions [start, stop). `successors` are block numbers; EXIT stands for the virtual exit.
+    """A straight run of places. `successors` are block numbers; EXIT stands for the virtual exit.
 
-    The first successor of a branch is the fall-through, the second its jump target.
+    The successors of a test: where it goes if true (None, item left), then if false.
     """
 
     number: int
-    start: int
-    stop: int
+    instructions: tuple[int, ...]  # the first copy of each place, by instruction index
     successors: tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ControlFlow:
-    """Control flow of one code object. Only blocks reachable without exceptions are listed, in code
-    order; `number` is the position in `blocks`."""
+    """Control flow of one code object, without what only exceptions reach."""
 
     blocks: tuple[Block, ...]
     post_dominators: tuple[int, ...]  # immediate, by block number
+    place: Mapping[int, int]  # instruction index -> index of its first copy
+    block_at: Mapping[int, int]  # index of a first copy -> number of its block
 
     def block_of(self, index: int) -> Block:
-        """The block that holds instruction `index`; ValueError if only exceptions lead there."""
-        for block in self.blocks:
-            if block.start <= index < block.stop:
-                return block
-        raise ValueError(f"no normal path leads to instruction {index}")
+        """The block that instruction `index` is in; ValueError if only exceptions lead there."""
+        place = self.place.get(index)
+        if place is None or place not in self.block_at:
+            raise ValueError(f"no normal path leads to instruction {index}")
+        return self.blocks[self.block_at[place]]
 
     def immediate_post_dominator(self, number: int) -> int:
         """Number of the first block that every path from `number` passes through; EXIT if none."""
         return self.post_dominators[number]
 
-    def join(self, index: int) -> int | None:
-        """Instruction index at which the arms of the branch `index` meet; None: they never do."""
+    def join(self, index: int) -> frozenset[int]:
+        """Where the arms of the branch `index` meet: instruction indexes that are all copies of one
+        place, at one stack depth; each arm comes to one of them first. Empty if they never meet."""
         meeting = self.immediate_post_dominator(self.block_of(index).number)
-        return None if meeting == EXIT else self.blocks[meeting].start
+        return frozenset() if meeting == EXIT else self.copies(self.blocks[meeting].instructions[0])
+
+    def copies(self, index: int) -> frozenset[int]:
+        """All instructions that are the same place as `index`."""
+        place = self.place[index]
+        return frozenset(other for other, first in self.place.items() if first == place)
 
 
 @per_code
 def control_flow(code: CodeType) -> ControlFlow:
     """Control flow of `code`, cached for as long as the code object is remembered."""
-    blocks = _blocks(decode(code))
-    return ControlFlow(blocks, _post_dominators(blocks))
+    graph = _Graph(analyse(code))
+    place = _places(graph)
+    edges = {
+        first: tuple(place[edge] if edge != EXIT else EXIT for edge in graph.successors[first])
+        for first in set(place.values())
+    }
+    blocks = _blocks(edges, place[graph.entry])
+    block_at = {index: block.number for block in blocks for index in block.instructions}
+    return ControlFlow(blocks, post_dominators(blocks), place, block_at)
 
 
-def _blocks(decoded: DecodedCode) -> tuple[Block, ...]:
-    instructions = decoded.instructions
-    leaders = {0}
-    for instruction in instructions:
-        if instruction.target is not None:
-            leaders.add(instruction.target)
-            leaders.add(instruction.index + 1)
-        elif not falls_through(instruction):
-            leaders.add(instruction.index + 1)
-    starts = sorted(leader for leader in leaders if leader < len(instructions))
-    stops = dict(zip(starts, [*starts[1:], len(instructions)], strict=True))
-    edges: dict[int, tuple[int, ...]] = {}
-    work = [0]
-    while work:
-        start = work.pop()
-        if start not in edges:
-            edges[start] = _successors(instructions, stops, instructions[stops[start] - 1])
-            work.extend(edge for edge in edges[start] if edge != EXIT)
-    number = {start: position for position, start in enumerate(sorted(edges))} | {EXIT: EXIT}
-    return tuple(
-        Block(number[start], start, stops[start], tuple(number[edge] for edge in edges[start]))
-        for start in sorted(edges)
+class _Graph:
+    """Instructions that may run and their successors in normal execution, silent ones left out."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._instructions = analysis.decoded.instructions
+        self.entry = self._audible(0)
+        self.successors = {
+            instruction.index: self._successors(instruction)
+            for instruction in self._instructions
+            if analysis.reachable(instruction.index) and not _is_silent(instruction)
+        }
+
+    def _audible(self, index: int) -> int:
+        """The first place at or behind `index`; EXIT for a loop of nothing but jumps."""
+        seen: set[int] = set()
+        while _is_silent(instruction := self._instructions[index]):
+            if index in seen:
+                return EXIT
+            seen.add(index)
+            jumps = instruction.target is not None
+            index = instruction.target if jumps else index + 1  # type: ignore[assignment]
+        return index
+
+    def _successors(self, instruction: Instruction) -> tuple[int, ...]:
+        branch = versions.BRANCHES.get(instruction.opname)
+        if instruction.target is None:
+            return (
+                (self._audible(instruction.index + 1),) if falls_through(instruction) else (EXIT,)
+            )
+        skipped = versions.FOR_ITER_EXIT_SKIP if instruction.opname == "FOR_ITER" else 0
+        jumped = self._audible(instruction.target + skipped)
+        passed = self._audible(instruction.index + 1)
+        # A test and its inverse, as at the two ends of a `while` loop, have one order.
+        if branch is not None and branch.when in ("true", "none"):
+            return (jumped, passed)
+        return (passed, jumped)
+
+    def label(self, index: int) -> Hashable:
+        """What instructions must have in common to be copies of one place."""
+        instruction = self._instructions[index]
+        handler = instruction.handler
+        guarded = None if handler is None else (handler.depth, handler.lasti)
+        position = None if instruction.opname in _QUIET else instruction.position
+        return (_meaning(instruction), position, self._analysis.depth(index), guarded)
+
+    def handler(self, index: int) -> int | None:
+        """First place of the instruction's exception handler."""
+        handler = self._instructions[index].handler
+        return None if handler is None else self._audible(handler.target)
+
+
+# Cannot fail, so that their position never shows; copies of an implicit `return None` differ in it.
+_QUIET = frozenset({"LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "POP_TOP"})
+
+
+def _is_silent(instruction: Instruction) -> bool:
+    return instruction.opname == "NOP" or instruction.opname in versions.UNCONDITIONAL_JUMPS
+
+
+def _meaning(instruction: Instruction) -> Hashable:
+    branch = versions.BRANCHES.get(instruction.opname)
+    if branch is None:
+        return instruction.opname, instruction.arg
+    if branch.keep:
+        return "keep", branch.when
+    return (
+        "none" if "none" in branch.when else "truth" if branch.when in ("true", "false") else branch
     )
 
 
-def _successors(
-    instructions: tuple[Instruction, ...], stops: dict[int, int], last: Instruction
-) -> tuple[int, ...]:
-    found: list[int] = []
-    if falls_through(last):
-        found.append(_through_jumps(instructions, stops, last.index + 1))
-    if last.target is not None:
-        found.append(_through_jumps(instructions, stops, last.target))
-    return tuple(dict.fromkeys(found)) or (EXIT,)
+def _places(graph: _Graph) -> dict[int, int]:
+    """The first copy of each instruction's place: the coarsest partition whose members agree in
+    label and in the places they lead to (Moore's algorithm for the minimal automaton)."""
+    indexes = sorted(graph.successors)
+    place = _first_of_each((index, graph.label(index)) for index in indexes)
+    while True:
+        refined = _first_of_each(
+            (index, (place[index], *_leads_to(graph, index, place))) for index in indexes
+        )
+        if refined == place:
+            return place
+        place = refined
 
 
-def _through_jumps(instructions: tuple[Instruction, ...], stops: dict[int, int], start: int) -> int:
-    """Follow blocks that do nothing but jump forward or on."""
-    seen: set[int] = set()
-    while start not in seen:
-        seen.add(start)
-        last = instructions[stops[start] - 1]
-        quiet = all(instructions[i].opname == "NOP" for i in range(start, last.index))
-        if not quiet or last.target is None or falls_through(last):
-            break
-        start = last.target
-    return start
+def _leads_to(graph: _Graph, index: int, place: Mapping[int, int]) -> list[int | None]:
+    edges = [*graph.successors[index], graph.handler(index)]
+    return [None if edge is None else place.get(edge, EXIT) for edge in edges]
 
 
-def _post_dominators(blocks: tuple[Block, ...]) -> tuple[int, ...]:
+def _first_of_each(labelled: Iterable[tuple[int, Hashable]]) -> dict[int, int]:
+    first: dict[Hashable, int] = {}
+    return {index: first.setdefault(label, index) for index, label in labelled}
+
+
+def _blocks(edges: Mapping[int, tuple[int, ...]], entry: int) -> tuple[Block, ...]:
+    """Maximal runs of places from the entry on, in code order."""
+    reached: dict[int, int] = {
+        entry: 2
+    }  # place -> number of edges into it; the entry starts a block
+    work = [entry]
+    while work:
+        for edge in set(edges[work.pop()]) - {EXIT}:
+            if edge not in reached:
+                work.append(edge)
+            reached[edge] = reached.get(edge, 0) + 1
+    leaders = {
+        edge
+        for index in reached
+        for edge in edges[index]
+        if edge != EXIT and len(set(edges[index])) > 1
+    }
+    leaders.update(index for index, count in reached.items() if count > 1)
+    number = {leader: position for position, leader in enumerate(sorted(leaders))} | {EXIT: EXIT}
+    blocks: list[Block] = []
+    for leader in sorted(leaders):
+        run = [leader]
+        while (following := edges[run[-1]][0]) not in number:
+            run.append(following)
+        successors = tuple(number[edge] for edge in dict.fromkeys(edges[run[-1]]))
+        blocks.append(Block(number[leader], tuple(run), successors))
+    return tuple(blocks)
+
+
+def post_dominators(blocks: tuple[Block, ...]) -> tuple[int, ...]:
     """Immediate post-dominators by intersecting along the reversed graph in post-order (Cooper,
     Harvey and Kennedy, "A Simple, Fast Dominance Algorithm")."""
     successors = _with_exits(blocks)
@@ -164,7 +256,7 @@ def _postorder(root: int, edges: dict[int, list[int]]) -> list[int]:
 
 
 def _with_exits(blocks: tuple[Block, ...]) -> dict[int, tuple[int, ...]]:
-    """Successors, with an edge to the exit from the last block of each loop that has no way out."""
+    """Successors, with an edge to the exit from the last block of each loop without a way out."""
     successors = {block.number: block.successors for block in blocks}
     while True:
         reaching = _reaching_exit(successors)
