@@ -129,6 +129,10 @@ def _entry(compiled: CompiledEntry, kernels: int) -> EntryInfo:
     )
 
 
+def _position(index: int | None, positions: Mapping[int, int]) -> int | None:
+    return None if index is None else positions.get(index)
+
+
 def _structure(
     structure: Structure | None, positions: Mapping[int, int]
 ) -> dict[str, object] | None:
