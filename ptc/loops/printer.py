@@ -41,8 +41,8 @@ from ptc.loops.nodes import (
 )
 
 KEYWORDS = frozenset(
-    ["for", "let", "acc", "update", "if", "check", "in", "reads", "writes", "attr", "epilogue"]
-    + ["kernel", "template", "extern", "prepare", "origin", "local", "index", "masked"]
+    {"for", "let", "acc", "update", "if", "check", "in", "reads", "writes", "attr", "epilogue"}
+    | {"kernel", "template", "extern", "prepare", "origin", "local", "index", "masked"}
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*\Z")
 

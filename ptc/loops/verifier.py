@@ -1,7 +1,7 @@
 """Well-formedness of loop programs.
 
-`verify` raises InternalError naming the stage that made the program, the kernel and the rule that is
-broken, with the kernel's text. It proves what it can (names, types, ranks, linear indices within
+`verify` raises InternalError naming the stage that made the program, the kernel and the rule that
+is broken, with the kernel's text. It proves what it can (names, types, ranks, linear indices within
 bounds, loop kinds, order of writes and reads) and lets pass what it cannot.
 """
 
@@ -136,7 +136,6 @@ class _Verifier:
         self.parallel_depth: dict[str, int] = {}
         self.depth = 0
         self.guarded = 0
-        self.checked: dict[int, Expr] = {}
 
     def run(self) -> None:
         if isinstance(self.kernel, TemplateKernel):
@@ -149,7 +148,7 @@ class _Verifier:
         if formal is None:
             raise Broken(f"no template is called {kernel.template}")
         for var in formal.vars:
-            if var not in kernel.extents and "mask" not in kernel.operands:
+            if var not in kernel.extents:
                 raise Broken(f"no extent for {var}")
         for name, variables in formal.operands.items():
             operand = kernel.operands.get(name)
@@ -175,7 +174,6 @@ class _Verifier:
         for name in names:
             self.names.add(name)
             self.ranges.declare(name, extents[name])
-        self.checked.clear()
 
     def _forget(self, names: Iterable[str]) -> None:
         self.names.difference_update(names)
