@@ -36,9 +36,6 @@ class GuardedGroup(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             raise  # the reader of our output has gone; Typer knows what to do
-        except ModuleNotFoundError as error:
-            _explain_failure(ctx, error, _missing_module(error))
-            raise typer.Exit(USER_ERROR) from None
         except RecursionError as error:
             _explain_failure(ctx, error, _internal(error, "nesting too deep"))
             raise typer.Exit(INTERNAL_ERROR) from None
@@ -46,6 +43,10 @@ class GuardedGroup(TyperGroup):
             # Typer's own exceptions (usage errors, Exit, Abort) carry an exit code.
             if hasattr(error, "exit_code") or type(error).__name__ == "Abort":
                 raise
+            missing = _missing_package(error)
+            if missing is not None:
+                _explain_failure(ctx, error, missing)
+                raise typer.Exit(USER_ERROR) from None
             _explain_failure(ctx, error, _internal(error, str(error)))
             raise typer.Exit(INTERNAL_ERROR) from None
 
@@ -80,8 +81,13 @@ def _internal(error: Exception, message: str) -> Diagnostic:
     )
 
 
-def _missing_module(error: ModuleNotFoundError) -> Diagnostic:
-    name = (error.name or "").partition(".")[0]
+def _missing_package(error: Exception) -> Diagnostic | None:
+    """The diagnostic for a package that is not installed; None for other errors, ours included."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return None
+    name = error.name.partition(".")[0]
+    if name in ("ptc", __name__.partition(".")[0]):
+        return None
     return Diagnostic(
         "PTC-U001",
         f"this command needs the package `{name}`, which is not installed",

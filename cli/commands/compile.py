@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from ptc.pipeline import BuildOptions, BuildReport, EntryReport, build_library
 
+from ptc.pipeline import BuildOptions, BuildReport, EntryReport, build_library
 from ptc.support import settings
 
 from ..model import load_model

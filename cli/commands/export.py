@@ -1,0 +1,110 @@
+"""`ptc export`: write a model in a format that other tools read, and compare it with eager."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ptc.pipeline import export_model
+
+from ..model import load_model
+from ..options import (
+    AsJson,
+    Debug,
+    Dtype,
+    DumpDir,
+    Dynamic,
+    Entries,
+    Init,
+    Inputs,
+    Seed,
+    Target,
+    Weights,
+)
+from ..render import (
+    ERR,
+    OUT,
+    error_text,
+    print_notes,
+    print_pairs,
+    print_table,
+    seconds_text,
+    size_text,
+)
+
+
+def export_command(
+    target: Target,
+    format: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="onnx or ptir.")],
+    inputs: Inputs = [],  # noqa: B006  # Typer copies defaults
+    dynamic: Dynamic = [],  # noqa: B006
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PATH", help="The file (default: NAME.FORMAT)."),
+    ] = None,
+    entries: Entries = [],  # noqa: B006
+    init: Init = None,
+    weights: Weights = None,
+    dtype: Dtype = None,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Run the export and compare with eager.")
+    ] = True,
+    dump_dir: DumpDir = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Export a model and verify what was written."""
+    del debug
+    model = load_model(
+        target,
+        inputs=inputs,
+        dynamic=dynamic,
+        init=init,
+        weights=weights,
+        dtype=dtype,
+        entries=entries,
+        seed=seed,
+    )
+    print_notes(model.notes)
+    with ERR.status(f"exporting {model.name}"):
+        report = export_model(
+            model.entries,
+            format=format,
+            output=output,
+            name=model.name,
+            check=check,
+            dump_dir=dump_dir,
+        )
+    print_notes(report.notes)
+    if as_json:
+        OUT.print_json(
+            json.dumps(
+                {
+                    "format": report.format,
+                    "files": [str(file) for file in report.files],
+                    "size": report.size,
+                    "operators": report.operators,
+                    "worst_error": report.worst_error,
+                    "seconds": dict(report.seconds),
+                    **report.facts,
+                }
+            )
+        )
+        return
+    rows = [("input", port.name, port.type) for port in report.inputs]
+    rows += [("output", port.name, port.type) for port in report.outputs]
+    print_table(["", "name", "type"], rows)
+    compared = "not compared (--no-check)" if not check else error_text(report.worst_error)
+    print_pairs(
+        {
+            "files": ", ".join(map(str, report.files)) + f" ({size_text(report.size)})",
+            "operators": str(report.operators),
+            **report.facts,
+            "worst error": compared,
+            "time": seconds_text(sum(report.seconds.values())),
+        }
+    )

@@ -1,0 +1,62 @@
+"""`ptc inspect-graph`: a model at any stage, with graph breaks and guards explained."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ptc.pipeline import inspect
+
+from ..model import load_model
+from ..options import Debug, Dtype, Dynamic, Entries, Init, Inputs, Seed, Target, Weights
+from ..render import print_notes
+
+
+def inspect_graph_command(
+    target: Target,
+    inputs: Inputs = [],  # noqa: B006  # Typer copies defaults
+    dynamic: Dynamic = [],  # noqa: B006
+    stage: Annotated[
+        str,
+        typer.Option(
+            "--stage",
+            "-s",
+            metavar="STAGE",
+            help="captured, aten, loops, scheduled or code.",
+        ),
+    ] = "captured",
+    format: Annotated[
+        str, typer.Option("--format", "-f", metavar="FORMAT", help="text or json.")
+    ] = "text",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")
+    ] = None,
+    entries: Entries = [],  # noqa: B006
+    init: Init = None,
+    weights: Weights = None,
+    dtype: Dtype = None,
+    seed: Seed = 0,
+    debug: Debug = False,
+) -> None:
+    """Show what ptc made of a model: segments, breaks with their reasons, guards in words, code."""
+    del debug
+    model = load_model(
+        target,
+        inputs=inputs,
+        dynamic=dynamic,
+        init=init,
+        weights=weights,
+        dtype=dtype,
+        entries=entries,
+        seed=seed,
+    )
+    print_notes(model.notes)
+    text = "\n".join(inspect(entry, stage=stage, format=format) for entry in model.entries)
+    if output is not None:
+        output.write_text(text + "\n", encoding="utf-8")
+    else:
+        # Programs are printed as they are: not wrapped, not coloured, ready for a pipe.
+        sys.stdout.write(text + "\n")
