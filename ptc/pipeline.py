@@ -6,9 +6,10 @@ Owns the order of stages, their times and dumps. What a stage does is its packag
 from __future__ import annotations
 
 import ctypes
+import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +28,12 @@ from ptc.codegen.entry import Entry
 from ptc.codegen.generate import Generated, generate, with_manifest
 from ptc.codegen.target import Target, parse_target
 from ptc.export.api import ExportReport, export
-from ptc.export.check import CheckSet, check_sets
+from ptc.export.check import check_sets
 from ptc.graph.printer import print_program
-from ptc.graph.program import AtenProgram, CapturedProgram, InputKind
+from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
-from ptc.hosting.manifest import EntryInfo, to_text
+from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
 from ptc.loader.model import EntryRequest
 from ptc.loops.nodes import Program
 from ptc.loops.printer import print_program as print_loops
@@ -76,9 +77,11 @@ def compile_graph(captured: CapturedProgram, *, freeze: bool) -> BuiltGraph:
 class BuildOptions:
     """What `ptc compile` was asked for.
 
-    output      path of the library; None: `libNAME.so` in the current folder
+    output      path of the library, or a folder; None: `libNAME.so` in the current folder
     weights     "embedded", or "file" for a safetensors file beside the library
     stop_after  a stage of STAGES: nothing later is run and no library is written
+    verify      run the verifier of each form after every pass
+    jobs        compiler processes at once
     """
 
     output: Path | None = None
@@ -88,14 +91,33 @@ class BuildOptions:
     weights: str = "embedded"
     dump_dir: Path | None = None
     stop_after: str | None = None
+    verify: bool = False
+    jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output as people read it: `x`, `f32`, `[batch, 10]`."""
+
+    name: str
+    dtype: str
+    shape: str
 
 
 @dataclass(frozen=True, slots=True)
 class EntryReport:
-    """One entry of a library: its signature, sizes, and how it compared with eager."""
+    """One entry of a library: its signature, size, and how it compared with eager.
 
-    info: EntryInfo
-    verification: Verification | None
+    `worst_error` is relative to the largest value of the output, `checked` counts input sets.
+    """
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    operators: int
+    kernels: int
+    worst_error: float | None
+    checked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +158,14 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     """
     clock = _Clock()
     name = options.name or entries[0].name
-    library = options.output or Path(f"lib{name}.so")
+    library = _library_path(options.output, name)
+    _require_stage(options.stop_after)
     target = parse_target(options.target)
     dumper = Dumper(options.dump_dir)
     compiled: list[CompiledEntry] = []
     for request in entries:
         part = dumper if len(entries) == 1 else dumper.for_part(request.name)
-        done = _compile_entry(request, part, options.stop_after, clock)
+        done = _compile_entry(request, part, options, clock)
         if done is not None:
             compiled.append(done)
     if len(compiled) < len(entries):
@@ -155,7 +178,6 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
         _require_passed(checks)
         with clock.stage("write"):
             files = {library.parent / path.name: path for path in staged.extra}
-            header, manifest = library.with_suffix(".h"), library.with_suffix(".json")
             header = library.parent / f"{name}.h"
             manifest = library.parent / f"{name}.json"
             contents = {
@@ -171,7 +193,7 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
         manifest=manifest,
         files=tuple(contents),
         entries=tuple(
-            EntryReport(info, check) for info, check in zip(staged.infos, checks, strict=True)
+            _entry_report(info, check) for info, check in zip(staged.infos, checks, strict=True)
         ),
         size=library.stat().st_size,
         weights_bytes=staged.weights_bytes,
@@ -179,10 +201,47 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     )
 
 
+def _library_path(output: Path | None, name: str) -> Path:
+    if output is None:
+        return Path(f"lib{name}.so")
+    if output.is_dir() or not output.suffix:
+        return output / f"lib{name}.so"
+    return output
+
+
+def _require_stage(stage: str | None) -> None:
+    if stage is not None and stage not in STAGES:
+        raise CompileError(
+            "PTC-U003", f"unknown stage `{stage}`", hint=f"choose one of {', '.join(STAGES)}"
+        )
+
+
+def _entry_report(info: EntryInfo, check: Verification | None) -> EntryReport:
+    names = {size.symbol: size.name for size in info.sizes}
+    worst = check.worst if check is not None else None
+    return EntryReport(
+        name=info.name,
+        inputs=tuple(_port(tensor, names) for tensor in info.inputs),
+        outputs=tuple(_port(tensor, names) for tensor in info.outputs),
+        operators=info.operators,
+        kernels=info.kernels,
+        worst_error=worst.error if worst is not None else None,
+        checked=check.input_sets if check is not None else 0,
+    )
+
+
+def _port(tensor: TensorInfo, names: Mapping[str, str]) -> Port:
+    shape = ", ".join(
+        re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), str(dim)) for dim in tensor.shape
+    )
+    return Port(tensor.name, tensor.dtype, f"[{shape}]")
+
+
 def _compile_entry(
-    request: EntryRequest, dumper: Dumper, stop_after: str | None, clock: _Clock
+    request: EntryRequest, dumper: Dumper, options: BuildOptions, clock: _Clock
 ) -> CompiledEntry | None:
     """From a callable to its scheduled program; None if `stop_after` came first."""
+    stop_after = options.stop_after
     with clock.stage("capture"):
         captured = capture_entry(request)
     dumper.text("captured", lambda: print_program(captured))
@@ -199,7 +258,7 @@ def _compile_entry(
     if stop_after == "loops":
         return None
     with clock.stage("schedule"):
-        scheduled = schedule(loops, Options(freeze=True))
+        scheduled = schedule(loops, Options(freeze=True, verify=options.verify))
     dumper.text("scheduled", lambda: print_loops(scheduled))
     return None if stop_after == "scheduled" else CompiledEntry(request.name, aten, scheduled)
 
@@ -249,7 +308,7 @@ def _stage_library(
     text = to_text(manifest)
     with clock.stage("build"):
         sources = with_manifest(generated.sources, name, text)
-        built = toolchain.build(sources, target)
+        built = toolchain.build(sources, target, jobs=options.jobs)
         library = folder / f"lib{name}.so"
         if image is not None and weights_file is None:
             embed(built.library, image, library)
@@ -325,38 +384,44 @@ def _require_passed(checks: Sequence[Verification | None]) -> None:
 # --- an export ----------------------------------------------------------------------------------
 
 
-def export_entry(
-    request: EntryRequest,
+def export_model(
+    entries: Sequence[EntryRequest],
     *,
     format: str,
-    output: Path,
+    output: Path | None = None,
+    name: str | None = None,
     check: bool = True,
+    dump_dir: Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    weights: Mapping[str, torch.Tensor] | None = None,
 ) -> ExportReport:
-    """Write one entry in an exchange format; every output is compared with eager first."""
-    aten = functionalise(capture_entry(request))
-    checks: Sequence[CheckSet] = ()
-    if check:
-        sizes = {d.name: _other_size(d.lower, d.upper) for d in aten.dims.values()}
-        sets = [(request.args, dict(request.kwargs))]
-        if request.variant is not None:
-            sets += [request.variant(1, {}), request.variant(2, sizes)]
-        else:
-            sets = list(input_sets(*sets[0]))
-        checks = check_sets(aten, request.function, sets)
-    return export(
-        aten, format=format, output=output, checks=checks, settings=settings, weights=weights
-    )
+    """Write a model in an exchange format; every output is compared with eager first.
+
+    `output` defaults to `NAME.FORMAT`. Raises CompileError PTC-E005 for several entries: the formats
+    hold one.
+    """
+    if len(entries) != 1:
+        names = ", ".join(entry.name for entry in entries)
+        raise CompileError(
+            "PTC-E005",
+            f"{len(entries)} entries were given ({names}), a file holds one",
+            hint="export them one by one, with one --entry each",
+        )
+    (request,) = entries
+    dumper = Dumper(dump_dir)
+    captured = capture_entry(request)
+    dumper.text("captured", lambda: print_program(captured))
+    aten = functionalise(captured)
+    dumper.text("aten", lambda: print_program(aten))
+    checks = check_sets(aten, request.function, _export_sets(request, aten)) if check else ()
+    path = output or Path(f"{name or request.name}.{format}")
+    return export(aten, format=format, output=path, checks=checks, settings=settings)
 
 
-def live_tensors(program: CapturedProgram | AtenProgram) -> Mapping[str, torch.Tensor]:
-    """The tensors behind parameters, buffers and constants, by name."""
-    return {
-        described.name: described.live
-        for described in program.inputs
-        if described.live is not None and described.kind is not InputKind.USER
-    }
-
-
-Stage = Callable[..., Any]
+def _export_sets(
+    request: EntryRequest, aten: AtenProgram
+) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    first = (request.args, dict(request.kwargs))
+    if request.variant is None:
+        return list(input_sets(*first))
+    sizes = {dim.name: _other_size(dim.lower, dim.upper) for dim in aten.dims.values()}
+    return [first, request.variant(1, {}), request.variant(2, sizes)]

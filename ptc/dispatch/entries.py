@@ -1,7 +1,7 @@
 """Entry caches: for each code object the captured programs, chosen by their guards.
 
-Owns the way from a call to compiled code: look through the entries, on a miss capture anew, within a
-budget. Knows nothing of graphs; backends are called through the configuration.
+Owns the way from a call to compiled code: look through the entries, on a miss capture anew, within
+a budget. Knows nothing of graphs; backends are called through the configuration.
 """
 
 from __future__ import annotations
