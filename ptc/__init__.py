@@ -13,20 +13,30 @@ from ptc.support.diagnostics import CompileError, Diagnostic, InternalError
 from ptc.support.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ptc.api import Artifact, build, export
+    from ptc.dispatch.proxy import compile
     from ptc.hosting import LoadedArtifact, load
 
 __all__ = [
+    "Artifact",
     "CompileError",
     "Diagnostic",
     "InternalError",
     "LoadedArtifact",
     "__version__",
+    "build",
+    "compile",
+    "export",
     "load",
 ]
 
 #: Public name -> the module that defines it.
 _PUBLIC = {
+    "Artifact": "ptc.api",
     "LoadedArtifact": "ptc.hosting",
+    "build": "ptc.api",
+    "compile": "ptc.dispatch.proxy",
+    "export": "ptc.api",
     "load": "ptc.hosting",
 }
 

@@ -91,6 +91,9 @@ def compile_command(
     )
     with ERR.status(f"compiling {model.name}"):
         report = build_library(model.entries, options)
+    if report is None:
+        ERR.print(f"stopped after {stop_after}; only dumps were written")
+        return
     print_notes(report.notes)
     if as_json:
         OUT.print_json(json.dumps(_as_json(report)))

@@ -160,7 +160,7 @@ def _save(path: Path, infos: Sequence[TensorInfo], outputs: Mapping[str, Any]) -
             if path.suffix == ".npy":
                 np.save(stream, next(iter(arrays.values())))
             else:
-                np.savez(stream, **arrays)
+                np.savez(stream, allow_pickle=False, **arrays)
     except OSError as error:
         raise CompileError("PTC-U002", f"cannot save to {path}: {error.strerror}") from None
     OUT.print(f"saved {', '.join(arrays)} to {path}")

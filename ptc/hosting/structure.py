@@ -20,7 +20,7 @@ from ptc.support.diagnostics import CompileError
 Json = Mapping[str, Any]
 
 
-class Fields(dict[str, Any]):
+class Fields(dict[Any, Any]):
     """A result with named fields, reached as `r.logits`, `r["logits"]` or, by position, `r[0]`."""
 
     def __getattr__(self, name: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import is_lazy
 
 from ptc.loader.candidates import Candidate, CandidateKind
 from ptc.loader.importing import script_arguments
@@ -109,7 +109,7 @@ def refuse_empty_parameters(module: nn.Module) -> None:
 def has_lazy_parameters(module: nn.Module) -> bool:
     """Whether a module such as nn.LazyLinear still waits for its first input."""
     tensors = [*module.parameters(), *module.buffers()]
-    return any(isinstance(t, UninitializedTensorMixin) for t in tensors)
+    return any(is_lazy(t) for t in tensors)
 
 
 def _needs_arguments(function: Any) -> bool:

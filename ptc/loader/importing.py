@@ -8,6 +8,7 @@ sees its defaults), and `__name__` is not `__main__`.
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Iterator

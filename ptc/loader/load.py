@@ -6,6 +6,7 @@ with the user's file, weights or inputs is a CompileError with a code PTC-Lnnn.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ def load(request: LoadRequest) -> LoadedModel:
         name=_model_name(candidate.name, target.file, target.name),
         entries=requests,
         module=function if isinstance(function, nn.Module) else None,
-        source=Path(module.__file__) if getattr(module, "__file__", None) else None,
+        source=Path(module.__file__) if module.__file__ else None,
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -195,7 +196,7 @@ def _own_methods(function: Callable[..., Any]) -> list[str]:
     """Public methods that the user's classes define, those of nn.Module left out."""
     return sorted(
         name
-        for base in type(function).__mro__
+        for base in inspect.getmro(type(function))
         if issubclass(base, nn.Module) and base is not nn.Module
         for name, value in vars(base).items()
         if callable(value) and not name.startswith("_")

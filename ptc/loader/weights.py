@@ -102,32 +102,30 @@ class _Slot:
         # Like load_state_dict, keep the model's element type: its code was written for that one.
         value = stored.to(self.value.dtype)
         if self.is_parameter:
-            parameter = nn.Parameter(value, requires_grad=self.value.requires_grad)
-            for owner, attribute in self.owners:
-                owner._parameters[attribute] = parameter
-            return
+            new = nn.Parameter(value, requires_grad=self.value.requires_grad)
+        else:
+            new = value.clone()  # the model may write to its buffers, never to the file
         for owner, attribute in self.owners:
-            owner._buffers[attribute] = value.clone()
+            setattr(owner, attribute, new)
 
 
 def _slots(module: nn.Module) -> list[_Slot]:
+    saved = set(module.state_dict(keep_vars=True))
     groups: dict[int, list[tuple[str, nn.Module, str]]] = {}
-    values: dict[int, tuple[torch.Tensor, bool, bool]] = {}
+    values: dict[int, torch.Tensor] = {}
     for prefix, owner in module.named_modules(remove_duplicate=False):
-        own = [(n, t, True) for n, t in owner._parameters.items()]
-        own += [(n, t, False) for n, t in owner._buffers.items()]
-        for attribute, tensor, is_parameter in own:
-            if tensor is None:
-                continue
+        own = dict(owner.named_parameters(recurse=False, remove_duplicate=False))
+        for attribute, tensor in {**own, **dict(owner.named_buffers(recurse=False))}.items():
             name = f"{prefix}.{attribute}" if prefix else attribute
             groups.setdefault(id(tensor), []).append((name, owner, attribute))
-            persistent = attribute not in owner._non_persistent_buffers_set
-            values[id(tensor)] = (tensor, is_parameter, persistent)
+            values[id(tensor)] = tensor
     return [
         _Slot(
-            tuple(name for name, _, _ in uses),
-            tuple((owner, attribute) for _, owner, attribute in uses),
-            *values[key],
+            names=tuple(name for name, _, _ in uses),
+            owners=tuple((owner, attribute) for _, owner, attribute in uses),
+            value=values[key],
+            is_parameter=isinstance(values[key], nn.Parameter),
+            persistent=any(name in saved for name, _, _ in uses),
         )
         for key, uses in groups.items()
     ]
