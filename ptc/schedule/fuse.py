@@ -12,11 +12,17 @@ from ptc.schedule.kernels import KernelGraph
 from ptc.schedule.merge import merge_neighbours, shrink_buffers
 
 
-def fuse_kernels(program: Program) -> Program | None:
-    """The program with fewer kernels and less memory traffic; None if nothing changed."""
+def fuse_elementwise(program: Program) -> Program | None:
+    """Pointwise kernels joined with their readers and with templates; None if nothing changed."""
     graph = KernelGraph(program)
     inline_producers(graph)
     absorb_consumers(graph)
+    return graph.finish() if graph.changed else None
+
+
+def fuse_rows(program: Program) -> Program | None:
+    """Kernels with equal outer loops merged, buffers shrunk; None if nothing changed."""
+    graph = KernelGraph(program)
     merge_neighbours(graph)
     for position in graph.order():
         shrink_buffers(graph, position)

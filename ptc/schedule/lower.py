@@ -40,7 +40,7 @@ def lower(program: AtenProgram) -> Program:
     """The loop program of an aten program.
 
     Buffers of inputs and weights are named after their ProgramInput and listed in `inputs` in the
-    order of the placeholders. Raises CompileError PTC-S001 for an operator without a rule.
+    order of the placeholders. Raises CompileError PTC-O001 for an operator without a rule.
     """
     return _Lowering(program).run()
 
@@ -129,7 +129,7 @@ class _Lowering:
         rule = registry.lowering(node.target)
         if rule is None:
             raise CompileError(
-                "PTC-S001",
+                "PTC-O001",
                 f"the operator `{node.target}` has no lowering rule",
                 location=node.meta.get("location"),
                 hint="compute it outside the compiled model, or add a rule: see docs/operators.md",
@@ -144,7 +144,17 @@ class _Lowering:
         except CompileError as error:
             raise _located(error, location) from None
         self._check(node, result, value)
-        return result
+        return self._with_shapes(result, value)
+
+    def _with_shapes(self, result: Any, expected: Any) -> Any:
+        """Results under the shapes torch computed: a rule may have written an equal size in another
+        form (`min(s0, 5)` where torch knows 5)."""
+        if isinstance(result, list | tuple) and isinstance(expected, list | tuple):
+            return tuple([self._with_shapes(r, e) for r, e in zip(result, expected, strict=False)])
+        if not isinstance(result, TensorValue) or not isinstance(expected, torch.Tensor):
+            return result
+        shape = self.context.symbols.shape(expected.shape)
+        return result if shape == result.shape else replace(result, shape=shape)
 
     def _symbolic_scalar(self, node: Node, value: Any) -> Expr:
         """Arithmetic of float inputs stays on their loads; of sizes, the expression says all."""
@@ -269,7 +279,7 @@ def _scalar_arithmetic(node: Node, args: list[Any]) -> Expr:
     if node.target is torch.sym_not:
         return b.not_(values[0])
     raise CompileError(
-        "PTC-S002",
+        "PTC-O002",
         f"scalar arithmetic `{node.target}` on float arguments cannot be compiled",
         location=node.meta.get("location"),
         hint="pass the number as a 0-d tensor",

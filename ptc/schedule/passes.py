@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 
 from ptc.loops.nodes import Program
 from ptc.loops.verifier import verify
-from ptc.schedule.fuse import fuse_kernels
+from ptc.schedule.fuse import fuse_elementwise, fuse_rows
+from ptc.schedule.layout import choose_layouts
 from ptc.schedule.share import share_values
 from ptc.schedule.simplify import fold_constants, remove_dead_kernels
+from ptc.schedule.vectors import vectorise
 
 Pass = Callable[[Program], Program | None]
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleOptions:
+class Options:
     """freeze: weights may be folded and packed (`prepare` kernels); otherwise they are read live.
     verify: check the program after every pass."""
 
@@ -31,24 +33,27 @@ def bind_shared_values(program: Program) -> Program:
     return replace(program, kernels=kernels, prepare=prepare)
 
 
-def passes(options: ScheduleOptions) -> list[tuple[str, Pass]]:
+def passes(options: Options) -> list[tuple[str, Pass]]:
     """Names and passes, in the order they run."""
     return [
         ("simplify", remove_dead_kernels),
         ("constants", fold_constants),
-        ("fuse", fuse_kernels),
+        ("fuse-elementwise", fuse_elementwise),
+        ("layout", choose_layouts),
+        ("fuse-rows", fuse_rows),
         ("clean", remove_dead_kernels),
+        ("vectors", vectorise),
         ("share", bind_shared_values),
     ]
 
 
 def schedule(
     program: Program,
-    options: ScheduleOptions | None = None,
+    options: Options | None = None,
     observe: Callable[[str, Program], None] | None = None,
 ) -> Program:
     """Run all passes. `observe(name, program)` sees the program after each that changed it."""
-    options = options or ScheduleOptions()
+    options = options or Options()
     for name, run in passes(options):
         changed = run(program)
         if changed is None:

@@ -31,7 +31,7 @@ class Sizes:
         self._known: dict[Any, Index] = {}
 
     def index(self, value: Any) -> Index:
-        """An int, SymInt or Index as an Index. Raises CompileError PTC-S002 when it cannot."""
+        """An int, SymInt or Index as an Index. Raises CompileError PTC-O002 when it cannot."""
         if isinstance(value, int):
             return Index.const(int(value))
         if isinstance(value, Index):
@@ -127,7 +127,7 @@ def _integral(e: Any) -> Any:
 
 def _unsupported(e: Any) -> CompileError:
     return CompileError(
-        "PTC-S002",
+        "PTC-O002",
         f"the size expression `{e}` ({type(e).__name__}) cannot be compiled",
         hint="compute sizes with +, -, *, //, %, min and max, or keep the dimension static",
     )
