@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from ptc.support.version import VERSION
 
-from .boundary import GuardedGroup
+from .boundary import GuardedGroup, enable_debug
 from .options import Debug
 from .render import OUT
 
@@ -48,6 +48,9 @@ class CommandGroup(GuardedGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0] if args else ""
+        if "--debug" in args:
+            # Loading the command may fail before its own option is read.
+            enable_debug(ctx, True)
         if name in COMMANDS:
             self.commands[name] = COMMANDS[name].load(name)
         return super().resolve_command(ctx, args)

@@ -32,7 +32,7 @@ def test_imports_run_downwards_only() -> None:
     pytest.importorskip("importlinter")
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"]
     result = subprocess.run(
-        [*command, "--config", "pyproject.toml", "--no-cache"],
+        [*command, "--no-cache"],
         cwd=ROOT,
         capture_output=True,
         text=True,
