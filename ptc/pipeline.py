@@ -37,8 +37,9 @@ from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
 from ptc.loader.model import EntryRequest
 from ptc.loops.nodes import Program
 from ptc.loops.printer import print_program as print_loops
-from ptc.schedule import Options, schedule
 from ptc.schedule.lower import lower
+from ptc.schedule.passes import Options as ScheduleOptions
+from ptc.schedule.passes import schedule
 from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import Dumper
 
@@ -62,7 +63,7 @@ class BuiltGraph:
 def compile_graph(captured: CapturedProgram, *, freeze: bool) -> BuiltGraph:
     """Compile one captured graph. Weights are read at each call, or with `freeze` once at open."""
     aten = functionalise(captured)
-    loops = schedule(lower(aten), Options(freeze=freeze))
+    loops = schedule(lower(aten), ScheduleOptions(freeze=freeze))
     entry = codegen_entry(CompiledEntry("graph", aten, loops))
     generated = generate([entry], name="graph", live_weights=not freeze)
     built = toolchain.build(generated.sources, Target())
@@ -258,7 +259,7 @@ def _compile_entry(
     if stop_after == "loops":
         return None
     with clock.stage("schedule"):
-        scheduled = schedule(loops, Options(freeze=True, verify=options.verify))
+        scheduled = schedule(loops, ScheduleOptions(freeze=True, verify=options.verify))
     dumper.text("scheduled", lambda: print_loops(scheduled))
     return None if stop_after == "scheduled" else CompiledEntry(request.name, aten, scheduled)
 
@@ -396,8 +397,8 @@ def export_model(
 ) -> ExportReport:
     """Write a model in an exchange format; every output is compared with eager first.
 
-    `output` defaults to `NAME.FORMAT`. Raises CompileError PTC-E005 for several entries: the formats
-    hold one.
+    `output` defaults to `NAME.FORMAT`. Raises CompileError PTC-E005 for several entries: a file
+    holds one.
     """
     if len(entries) != 1:
         names = ", ".join(entry.name for entry in entries)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ptc.pipeline import inspect
+from ptc.report.inspect import render
 
 from ..model import load_model
 from ..options import Debug, Dtype, Dynamic, Entries, Init, Inputs, Seed, Target, Weights
@@ -54,7 +54,7 @@ def inspect_graph_command(
         seed=seed,
     )
     print_notes(model.notes)
-    text = "\n".join(inspect(entry, stage=stage, format=format) for entry in model.entries)
+    text = "\n".join(render(entry, stage=stage, format=format) for entry in model.entries)
     if output is not None:
         output.write_text(text + "\n", encoding="utf-8")
     else:

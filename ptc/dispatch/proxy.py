@@ -226,3 +226,10 @@ def _has_hooks(module: nn.Module) -> bool:
         or state["_backward_pre_hooks"]
         or torch.nn.modules.module._has_any_global_hook()
     )
+
+
+def compiler_of(compiled: Any) -> Compiler:
+    """The compiler behind a compiled module, function or bound method."""
+    if isinstance(compiled, CompiledModule):
+        return type(compiled)._ptc_compiler
+    return compiled.__ptc_compiler__
