@@ -1,8 +1,8 @@
 """Inspection: what ptc makes of a call, stage by stage, with breaks and guards in words.
 
 A model without graph breaks is one graph, shown as `ptc compile` builds it. One with breaks is run
-once on its example inputs, segments in eager, and every segment is shown in the order in which it was
-captured. Takes a callable and arguments; gives text or JSON data.
+once on its example inputs, segments in eager, and every segment is shown in the order in which it
+was captured. Takes a callable and arguments; gives text or JSON data.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of one function between breaks. `program` is None if it holds no tensor operator."""
+    """A stretch of one function between breaks. `program` is None without a tensor operator."""
 
     name: str
     location: Location | None
