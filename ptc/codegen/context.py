@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ptc.codegen.cpp_index import index_text, operand_text
+from ptc.codegen.cpp_index import index_text, lane_form, operand_text
 from ptc.codegen.scopes import Value, Writer
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index
@@ -23,12 +23,13 @@ class UnvectorisableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """A vector loop in force: the IR variable that runs along the lanes, how many there are, and the
-    C++ text of how many are active (None: all)."""
+    """A vector loop in force: the IR variable that runs along the lanes, how many there are, the
+    C++ text of how many are active (None: all), and what the first lane's value is a multiple of."""
 
     var: str
     width: int
     count: str | None = None
+    align: int = 0  # 0: of the width
 
 
 @dataclass(slots=True)
@@ -95,6 +96,13 @@ class Context:
         for position, stride in zip(index, self.buffers[buffer].strides, strict=True):
             total = total + position * stride
         return self.ranges.simplify(total)
+
+    def form(self, index: Index) -> tuple[Index, Index] | None:
+        """(base, stride) along the lanes in force, None if there is no such form."""
+        lanes = self.lanes
+        if lanes is None or not self.varying.isdisjoint(index.vars):
+            return None
+        return lane_form(index, lanes.var, lanes.width, lanes.align)
 
     def moves(self, index: Index) -> bool:
         """Whether the index differs from lane to lane."""

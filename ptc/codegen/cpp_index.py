@@ -48,29 +48,35 @@ def _atom_text(atom: Atom, names: Mapping[str, str], ranges: Ranges) -> str:
     return f"{'index_min' if atom.kind == MIN else 'index_max'}({a}, {b})"
 
 
-def lane_form(index: Index, var: str, lanes: int) -> tuple[Index, Index] | None:
+def lane_form(
+    index: Index, var: str, lanes: int, align: int = 0
+) -> tuple[Index, Index] | None:
     """(base, stride) such that lane j has `base + j * stride` in every block of `lanes` values of
-    `var` that starts at a multiple of `lanes`; `base` has the block's start as `var`. None if not so.
+    `var` that starts at a multiple of `align` (default: of `lanes`); `base` has the block's start as
+    `var`. None if not so.
     """
+    align = align or lanes
     linear = index.coefficient(var)
     if linear is not None:
         return index, linear
     stride = Index.const(0)
     for monomial, factor in index.terms:
-        step = _monomial_stride(monomial, var, lanes)
+        step = _monomial_stride(monomial, var, lanes, align)
         if step is None:
             return None
         stride = stride + step * factor
     return index, stride
 
 
-def _monomial_stride(monomial: tuple[Atom, ...], var: str, lanes: int) -> Index | None:
+def _monomial_stride(
+    monomial: tuple[Atom, ...], var: str, lanes: int, align: int
+) -> Index | None:
     """How much the product of atoms grows from lane to lane, None if not evenly."""
     stride = Index.const(0)
     rest = Index.const(1)
     moving = 0
     for atom in monomial:
-        step = _atom_stride(atom, var, lanes)
+        step = _atom_stride(atom, var, lanes, align)
         if step is None:
             return None
         if step == 0:
@@ -83,12 +89,12 @@ def _monomial_stride(monomial: tuple[Atom, ...], var: str, lanes: int) -> Index 
     return stride * rest if moving else Index.const(0)
 
 
-def _atom_stride(atom: Atom, var: str, lanes: int) -> Index | None:
+def _atom_stride(atom: Atom, var: str, lanes: int, align: int) -> Index | None:
     if not isinstance(atom, Func):
         return Index.const(1 if atom == var else 0)
     if var not in atom.vars:
         return Index.const(0)
-    form = lane_form(atom.a, var, lanes)
+    form = lane_form(atom.a, var, lanes, align)
     divisor = atom.b.constant
     if form is None or divisor is None or atom.kind not in (FLOORDIV, MOD):
         return None
@@ -100,24 +106,24 @@ def _atom_stride(atom: Atom, var: str, lanes: int) -> Index | None:
     # The lanes span [a, a + step * lanes): within one block of the divisor if that is a multiple of
     # the span and `a` is aligned to it.
     span = step * lanes
-    if divisor % span or not _multiple(atom.a, span, var, lanes):
+    if divisor % span or not _multiple(atom.a, span, var, align):
         return None
     return Index.const(0) if atom.kind == FLOORDIV else form[1]
 
 
-def _multiple(index: Index, of: int, var: str, lanes: int) -> bool:
-    """Whether `index` is a multiple of `of` where `var` is a multiple of `lanes` (sufficient)."""
+def _multiple(index: Index, of: int, var: str, align: int) -> bool:
+    """Whether `index` is a multiple of `of` where `var` is a multiple of `align` (sufficient)."""
     if index.offset % of:
         return False
     for monomial, factor in index.terms:
         known = abs(factor)
         for atom in monomial:
             if atom == var:
-                known *= lanes
+                known *= align
             elif isinstance(atom, Func) and atom.kind == MOD:
                 inner = of
                 while inner > 1 and not (
-                    _multiple(atom.a, inner, var, lanes) and _multiple(atom.b, inner, var, lanes)
+                    _multiple(atom.a, inner, var, align) and _multiple(atom.b, inner, var, align)
                 ):
                     inner //= 2
                 known *= max(inner, 1)

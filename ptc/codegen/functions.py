@@ -38,7 +38,7 @@ class FunctionTable:
         """The name of a function with this code; a new one only if there is none yet."""
         known = self._by_text.get(code.text)
         if known is not None:
-            known.uses += 1
+            known.uses += 1  # equal text needs equal headers
             known.origins.extend(origins)
             return known.name
         name = f"{self.prefix}_k{len(self._by_text)}_{identifier(label)[:48]}"
@@ -52,8 +52,9 @@ class FunctionTable:
         """Prototypes of all functions."""
         lines: list[str] = []
         for function in self._by_text.values():
-            head = next(x for x in function.code.text.splitlines() if x.startswith("PTC_HIDDEN"))
-            lines.append(head.replace(NAME, function.name).removesuffix(" {") + ";")
+            for line in function.code.text.splitlines():
+                if line.startswith("PTC_HIDDEN"):
+                    lines.append(line.replace(NAME, function.name).removesuffix(" {") + ";")
         return lines
 
     def units(self, jobs: int = 2) -> list[Unit]:

@@ -57,7 +57,8 @@ def generate(
     symbol = identifier(name)
     weights = () if live_weights else _weight_table(entries)
     table = FunctionTable(symbol)
-    compiler = KernelCompiler(target.lanes, target.threads, live_weights)
+    written = frozenset(back.buffer for entry in entries for back in entry.write_backs)
+    compiler = KernelCompiler(target.lanes, target.threads, live_weights, written)
     names = [w.name for w in weights]
     codes = [
         entry_code(entry, number, table, names, compiler.for_entry())

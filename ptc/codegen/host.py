@@ -86,7 +86,8 @@ def host_unit(
     ]
     for number, (entry, code) in enumerate(zip(entries, codes, strict=True)):
         lines += [f"// --- entry {number}: {entry.name}, {code.kernels} kernels", ""]
-        lines += [code.functions, *_entry_tables(entry, number, weights), ""]
+        lines += [code.functions, *_entry_tables(entry, number, weights)]
+        lines += [*_table("PreparedSpec", f"prepared{number}", code.prepared), ""]
     lines += _entry_specs(entries, codes)
     lines += _weight_specs(weights)
     lines += _feature_check(target)
@@ -164,9 +165,10 @@ def _entry_specs(entries: Sequence[Entry], codes: Sequence[EntryCode]) -> list[s
             f"write_backs{n}" if backs else "nullptr",
         ]
         prepare = f"prepare{n}" if code.has_prepare else "nullptr"
+        prepared = f"prepared{n}" if code.prepared else "nullptr"
         rows.append(
             f"{{{string_literal(entry.name)}, {', '.join(map(str, counts))}, {', '.join(tables)}, "
-            f"shapes{n}, arena_bytes{n}, body{n}, {code.prepared_bytes}, "
+            f"shapes{n}, arena_bytes{n}, body{n}, {len(code.prepared)}, {prepared}, "
             f"{code.prepare_arena_bytes}, {prepare}}}"
         )
     return [*_table("EntrySpec", "entry_specs", rows), ""]

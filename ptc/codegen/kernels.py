@@ -7,11 +7,21 @@ the runtime's routines.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ptc.codegen.contractions import Options, Plan, gemm_plan
 from ptc.codegen.cpp import KernelCode, kernel_code
 from ptc.codegen.expand import expand_template
-from ptc.loops.nodes import AnyKernel, Buffer, ExternKernel, Kernel, Program, TemplateKernel
+from ptc.loops.nodes import (
+    AnyKernel,
+    Buffer,
+    BufferKind,
+    ExternKernel,
+    Kernel,
+    Program,
+    TemplateKernel,
+)
 from ptc.support.diagnostics import InternalError
 
 
@@ -28,29 +38,53 @@ class KernelCompiler:
     """Options of one library, and what generated kernels need beyond the program's own buffers.
 
     `lanes` are f32 lanes of a vector. With `live_weights` nothing may be derived from weights ahead of
-    a run. `extra` are buffers prepared once by `packs`.
+    a run; `written` are weights that some entry writes. `packed` are buffers prepared once, with the
+    code that fills each; `zones` lists the buffers that live during one contraction only.
     """
 
     lanes: int
     threads: bool = True
     live_weights: bool = False
-    extra: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
-    packs: list[Call] = field(default_factory=list[Call])
+    written: frozenset[str] = frozenset()
+    packed: dict[str, KernelCode] = field(default_factory=dict[str, KernelCode])
+    zones: list[list[Buffer]] = field(default_factory=list[list[Buffer]])
 
     def for_entry(self) -> KernelCompiler:
         """The same options, nothing prepared yet."""
-        return KernelCompiler(self.lanes, self.threads, self.live_weights)
+        return KernelCompiler(self.lanes, self.threads, self.live_weights, self.written)
 
     def calls(self, kernel: AnyKernel, program: Program) -> list[Call]:
         """The functions that do `kernel`'s work, in order."""
         if isinstance(kernel, ExternKernel):
             raise InternalError("codegen", f"no routine called {kernel.function}")
         if isinstance(kernel, TemplateKernel):
-            return [self._loops(expand_template(kernel), program)]
-        return [self._loops(kernel, program)]
+            return self._contraction(kernel, program)
+        return [self._loops(kernel, program, program.buffers)]
 
-    def _loops(self, kernel: Kernel, program: Program) -> Call:
-        code = kernel_code(
-            kernel, program.buffers, program.sizes, self.lanes, threads=self.threads
-        )
+    def _contraction(self, kernel: TemplateKernel, program: Program) -> list[Call]:
+        plan = contraction_plan(kernel, program, self._options())
+        if plan is None:
+            return [self._loops(expand_template(kernel), program, program.buffers)]
+        self.packed.update(plan.packed)
+        if plan.zone:
+            self.zones.append(plan.zone)
+        buffers = {**program.buffers, **{b.name: b for b in plan.zone}}
+        before = [self._loops(k, program, buffers) for k in plan.before]
+        return [*before, Call(plan.call, kernel.name)]
+
+    def _options(self) -> Options:
+        constant = {BufferKind.LITERAL}
+        if not self.live_weights:
+            constant |= {BufferKind.WEIGHT, BufferKind.PREPARED}
+        return Options(self.lanes, frozenset(constant), self.written)
+
+    def _loops(self, kernel: Kernel, program: Program, buffers: Mapping[str, Buffer]) -> Call:
+        code = kernel_code(kernel, buffers, program.sizes, self.lanes, threads=self.threads)
         return Call(code, kernel.name)
+
+
+def contraction_plan(kernel: TemplateKernel, program: Program, options: Options) -> Plan | None:
+    """The runtime's kernel for a contraction, None if there is none for it."""
+    if kernel.template == "gemm":
+        return gemm_plan(kernel, program, options)
+    return None

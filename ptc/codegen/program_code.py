@@ -17,7 +17,7 @@ from ptc.codegen.functions import FunctionTable, identifier
 from ptc.codegen.kernels import KernelCompiler
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index, product
-from ptc.loops.nodes import AnyKernel, Buffer, BufferKind, Program
+from ptc.loops.nodes import AnyKernel, Buffer, BufferKind, DType, Program
 from ptc.loops.walk import reads, writes
 from ptc.support.diagnostics import InternalError
 
@@ -29,7 +29,7 @@ class EntryCode:
     """What the host unit includes for one entry."""
 
     functions: str
-    prepared_bytes: str
+    prepared: list[str]  # rows of the table of prepared buffers: bytes, or the function that tells
     prepare_arena_bytes: str
     has_prepare: bool
     kernels: int
@@ -62,6 +62,11 @@ class _ProgramWriter:
         self.compiler = compiler
         self.ranges = Ranges({}, size_ranges(self.program.sizes))
         self.sizes = {s.symbol: s.symbol for s in self.program.sizes}
+        self.prepared = [
+            b.name for b in self.program.buffers.values() if b.kind is BufferKind.PREPARED
+        ]
+        self.zone_offsets: dict[str, str] = {}
+        self.zone_types: dict[str, DType] = {}
         self.inputs = [
             name
             for name in self.program.inputs
@@ -111,24 +116,37 @@ class _ProgramWriter:
         return layout
 
     def pointers(
-        self, used: Iterable[str], temporaries: _Layout, prepared: _Layout
+        self, used: Iterable[str], temporaries: _Layout
     ) -> tuple[dict[str, str], list[str]]:
         """C++ name of every buffer in `used`, and the lines that declare them."""
         names: dict[str, str] = {}
         lines: list[str] = []
         taken: set[str] = set()
         for buffer_name in used:
-            buffer = self.program.buffers.get(buffer_name) or self.compiler.extra[buffer_name]
+            buffer = self.program.buffers.get(buffer_name)
             name = identifier(buffer_name)
             name = f"b_{name}" if name[0].isdigit() or name in _RESERVED else name
             while name in taken or name in self.sizes:
                 name += "_"
             taken.add(name)
             names[buffer_name] = name
-            lines.append(self._pointer(name, buffer, temporaries, prepared))
+            if buffer is None:
+                lines.append(self._own_pointer(name, buffer_name))
+            else:
+                lines.append(self._pointer(name, buffer, temporaries))
         return names, lines
 
-    def _pointer(self, name: str, buffer: Buffer, temporaries: _Layout, prepared: _Layout) -> str:
+    def _own_pointer(self, name: str, buffer: str) -> str:
+        """The declaration of a buffer that code generation added."""
+        if buffer in self.zone_offsets:
+            element = ELEMENT[self.zone_types[buffer]]
+            where = f"f->arena + zone + {self.zone_offsets[buffer]}"
+            return f"{element}* const {name} = ({element}*)({where});"
+        code = self.compiler.packed[buffer]
+        element = code.text.split("(Run* run, ")[1].split("*")[0]
+        return f"{element}* const {name} = ({element}*)f->prepared[{self.prepared.index(buffer)}];"
+
+    def _pointer(self, name: str, buffer: Buffer, temporaries: _Layout) -> str:
         element = ELEMENT[buffer.dtype]
         shape = ", ".join(str(d) for d in buffer.shape)
         note = f"  // {buffer.dtype.value}[{shape}]"
@@ -144,7 +162,7 @@ class _ProgramWriter:
             case BufferKind.OUTPUT:
                 where = f"f->outputs[{self.program.outputs.index(buffer.name)}]"
             case BufferKind.PREPARED:
-                where = f"(f->prepared + {prepared.offsets[buffer.name]})"
+                where = f"f->prepared[{self.prepared.index(buffer.name)}]"
             case BufferKind.TEMP:
                 where = f"(f->arena + {temporaries.offsets[buffer.name]})"
             case BufferKind.LITERAL:
@@ -182,10 +200,10 @@ class _ProgramWriter:
         return lines, list(used)
 
     def body(
-        self, name: str, calls: list[str], used: list[str], temporaries: _Layout, prepared: _Layout
+        self, name: str, calls: list[str], used: list[str], temporaries: _Layout
     ) -> str:
         """A function that makes `calls`."""
-        names, declarations = self.pointers(used, temporaries, prepared)
+        names, declarations = self.pointers(used, temporaries)
         lines = [f"static int {name}(Run* run, const Frame* f) {{", "  (void)run, (void)f;"]
         lines += [f"  const int64_t {s} = f->sizes[{i}]; (void){s};" for i, s in
                   enumerate(self.sizes)]  # fmt: skip
@@ -224,58 +242,79 @@ class _ProgramWriter:
         calls, used = self.sequence(program.kernels)
         outputs = [o for o in program.outputs if isinstance(o, str)]
         used = list(dict.fromkeys((*used, *outputs)))
-        extra_calls, extra_used = self.sequence(program.prepare)
-        packs, pack_used = self._packs()
-        prepare_calls = extra_calls + packs
-        prepare_used = list(dict.fromkeys((*extra_used, *pack_used)))
-        prepared = self.lay_out(
-            [
-                *[b for b in program.buffers.values() if b.kind is BufferKind.PREPARED],
-                *self.compiler.extra.values(),
-            ],
-            planned=False,
-        )
+        prepare_calls, prepare_used = self.sequence(program.prepare)
+        rows = [self._constant_row(name) for name in self.prepared]
+        rows += self._packs(prepare_calls, prepare_used)
         in_prepare = {name for k in program.prepare for name in reads(k) | writes(k)}
         temporaries = [b for b in program.buffers.values() if b.kind is BufferKind.TEMP]
         arena = self.lay_out(
             [b for b in temporaries if b.name in used], planned=program.arena is not None
         )
+        if program.arena is not None:
+            arena.end = self.index(program.arena)
         own = self.lay_out([b for b in temporaries if b.name in in_prepare], planned=False)
-        if own.statements or prepared.statements:
+        if own.statements:
             raise InternalError("codegen", "prepared weights have symbolic sizes")
-        texts = [self._shapes(), self._arena_bytes(arena)]
+        zone_bytes = self._lay_out_zones()
+        arena.statements.append(
+            f"const int64_t zone = (({arena.end}) + {_ALIGN - 1}) / {_ALIGN} * {_ALIGN}; (void)zone;"
+        )
+        own.statements.append(f"const int64_t zone = {own.end}; (void)zone;")
+        texts = [self._shapes(), self._arena_bytes(arena, zone_bytes)]
         if prepare_calls:
-            texts.append(self.body(f"prepare{n}", prepare_calls, prepare_used, own, prepared)
-                         .replace("f->sizes", "((const int64_t*)0)"))  # fmt: skip
-        texts.append(self.body(f"body{n}", calls, used, arena, prepared))
+            text = self.body(f"prepare{n}", prepare_calls, prepare_used, own)
+            for s in self.sizes:
+                text = text.replace(f"  const int64_t {s} = f->sizes", f"  // {s}: f->sizes")
+            texts.append(text)
+        texts.append(self.body(f"body{n}", calls, used, arena))
         return EntryCode(
             "\n".join(texts),
-            prepared.end,
-            own.end,
+            rows,
+            f"{own.end} + ({zone_bytes})",
             bool(prepare_calls),
             len(calls),
             len(self.inputs),
         )
 
-    def _packs(self) -> tuple[list[str], list[str]]:
-        lines: list[str] = []
-        used: dict[str, None] = {}
-        for call in self.compiler.packs:
-            name = self.table.add(call.code, call.label)
-            used.update(dict.fromkeys(call.code.buffers))
-            lines.append(f"{name}({', '.join(['run', *[f'@{b}@' for b in call.code.buffers]])});")
-        return lines, list(used)
+    def _constant_row(self, name: str) -> str:
+        size = self.byte_size(self.program.buffers[name]).constant
+        if size is None:
+            raise InternalError("codegen", f"prepared buffer {name} has a symbolic size")
+        return f"{{{size}, nullptr}}"
 
-    def _arena_bytes(self, arena: _Layout) -> str:
-        end = self.index(self.program.arena) if self.program.arena is not None else "0"
-        if self.program.arena is None:
-            end = arena.end
+    def _packs(self, calls: list[str], used: list[str]) -> list[str]:
+        """Add the calls that pack weights; gives their rows of the table."""
+        rows: list[str] = []
+        for buffer, code in self.compiler.packed.items():
+            self.prepared.append(buffer)
+            name = self.table.add(code, "pack")
+            calls.append(f"{name}(run, {', '.join(f'@{b}@' for b in code.buffers)});")
+            used.extend(b for b in code.buffers if b not in used)
+            rows.append(f"{{0, {name}_bytes}}")
+        return rows
+
+    def _lay_out_zones(self) -> str:
+        """Offsets of the buffers of single contractions, which share memory behind the arena."""
+        ends: list[str] = []
+        for buffers in self.compiler.zones:
+            offset = Index.const(0)
+            for buffer in buffers:
+                self.zone_offsets[buffer.name] = self.index(offset)
+                self.zone_types[buffer.name] = buffer.dtype
+                rounded = (self.byte_size(buffer) + (_ALIGN - 1)) // _ALIGN * _ALIGN
+                offset = offset + rounded
+            ends.append(self.index(offset))
+        text = "0"
+        for end in dict.fromkeys(ends):
+            text = end if text == "0" else f"index_max({text}, {end})"
+        return text
+
+    def _arena_bytes(self, arena: _Layout, zone_bytes: str) -> str:
         lines = [f"static int64_t arena_bytes{self.number}(const int64_t* sizes) {{"]
         lines += ["  (void)sizes;"]
         lines += [f"  const int64_t {s} = sizes[{i}]; (void){s};" for i, s in enumerate(self.sizes)]
-        if self.program.arena is None:
-            lines += [f"  {line}" for line in arena.statements]
-        lines += [f"  return {end};", "}", ""]
+        lines += [f"  {line}" for line in arena.statements]
+        lines += [f"  return zone + {zone_bytes};", "}", ""]
         return "\n".join(lines)
 
     def _shapes(self) -> str:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import assert_never
 
 from ptc.codegen.context import Context, Lanes, UnvectorisableError
-from ptc.codegen.cpp_index import lane_form
 from ptc.codegen.cpp_types import ELEMENT, value_type
 from ptc.codegen.reductions import (
     combine,
@@ -226,8 +225,7 @@ def _vector_store(ctx: Context, stmt: Store, value: Value, offset: Index) -> Non
     lanes = ctx.lanes
     assert lanes is not None
     value = broadcast(value, lanes)
-    plain = ctx.varying.isdisjoint(offset.vars)
-    form = lane_form(offset, lanes.var, lanes.width) if plain else None
+    form = ctx.form(offset)
     count = f", {lanes.count}" if lanes.count else ""
     partial = "_n" if lanes.count else ""
     address = pointer(ctx, stmt.buffer, offset)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from ptc.codegen.context import Context, Lanes, UnvectorisableError
-from ptc.codegen.cpp_index import lane_form
 from ptc.codegen.cpp_types import COMPLEX, ELEMENT, literal_text, vector_type
 from ptc.codegen.expressions import MATHS_HEADER, Operand, needs_maths, spell
 from ptc.codegen.scopes import Value
@@ -168,7 +167,7 @@ def _lane_positions(ctx: Context, index: Index, dtype: DType) -> str:
     low, high = ctx.ranges.interval(index)
     small = low is not None and high is not None and low > _INT32[0] and high < _INT32[1] - 64
     source = DType.I32 if small and dtype is not DType.I64 else DType.I64
-    form = lane_form(index, lanes.var, lanes.width) if ctx.varying.isdisjoint(index.vars) else None
+    form = ctx.form(index)
     element = ELEMENT[source]
     if form is None:
         text, source = lane_offsets(ctx, index), DType.I64
@@ -291,7 +290,7 @@ def _vector_load(ctx: Context, load: Load, offset: Index) -> str:
     lanes = ctx.lanes
     count = f", {lanes.count}" if lanes.count else ""
     partial = "_n" if lanes.count else ""
-    form = lane_form(offset, lanes.var, lanes.width) if _plain(ctx, offset) else None
+    form = ctx.form(offset)
     address = pointer(ctx, load.buffer, offset)
     is_bool = load.dtype is DType.BOOL
     if form is not None and form[1] == 1:
@@ -307,10 +306,6 @@ def _vector_load(ctx: Context, load: Load, offset: Index) -> str:
         base = f"(const uint8_t*){base}" if is_bool else base
         text = f"gather<{element}, {lanes.width}>({base}, {lane_offsets(ctx, offset)}{count})"
     return f"to_bool({text})" if is_bool else text
-
-
-def _plain(ctx: Context, offset: Index) -> bool:
-    return ctx.varying.isdisjoint(offset.vars)
 
 
 def _masked_load(ctx: Context, load: Load, offset: Index, mask: Value, other: Value) -> str:
@@ -333,7 +328,7 @@ def _masked_load(ctx: Context, load: Load, offset: Index, mask: Value, other: Va
     is_bool = load.dtype is DType.BOOL
     element = "uint8_t" if is_bool else ELEMENT[load.dtype]
     fallback = f"convert<uint8_t>({other.text})" if is_bool else other.text
-    form = lane_form(offset, lanes.var, lanes.width) if _plain(ctx, offset) else None
+    form = ctx.form(offset)
     if form is not None and form[1] == 1:
         address = pointer(ctx, load.buffer, offset)
         address = f"(const uint8_t*)({address})" if is_bool else address

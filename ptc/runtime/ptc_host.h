@@ -28,7 +28,7 @@ struct Frame {
   void* const* inputs;
   void* const* outputs;
   void* const* weights;
-  char* prepared;
+  void* const* prepared;
   char* arena;
   const int64_t* sizes;
 };
@@ -53,6 +53,12 @@ struct WriteBackSpec {
   int32_t output, input, weight;
 };
 
+// A block that `prepare` fills: its size, or the function that tells it.
+struct PreparedSpec {
+  int64_t bytes;
+  int64_t (*size)();
+};
+
 struct EntrySpec {
   const char* name;
   int32_t input_count, output_count, all_output_count, size_count, write_back_count;
@@ -64,7 +70,8 @@ struct EntrySpec {
   void (*shapes)(const int64_t* sizes, int64_t* dims);  // of inputs, then of all outputs, one after the other
   int64_t (*arena_bytes)(const int64_t* sizes);
   int (*body)(Run* run, const Frame* frame);
-  int64_t prepared_bytes;
+  int32_t prepared_count;
+  const PreparedSpec* prepared;
   int64_t prepare_arena_bytes;
   int (*prepare)(Run* run, const Frame* frame);  // null: nothing to do
 };
@@ -97,7 +104,7 @@ struct ptc_model {
   char* file;  // mapped weights
   size_t file_bytes;
   void** weights;
-  char** prepared;  // one block an entry
+  void*** prepared;  // the blocks of each entry
 };
 
 struct ptc_session {
@@ -368,8 +375,10 @@ static ptc_status load_weights(ptc_model* model, const char* given, Message m) {
 
 static void close_model(ptc_model* model) {
   if (!model) return;
-  if (model->prepared)
-    for (uint32_t i = 0; i < model_spec.entry_count; ++i) free(model->prepared[i]);
+  for (uint32_t i = 0; model->prepared && i < model_spec.entry_count; ++i) {
+    for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j) free(model->prepared[i][j]);
+    free(model->prepared[i]);
+  }
   free(model->prepared);
   free(model->weights);
   if (model->file) munmap(model->file, model->file_bytes);
@@ -384,18 +393,26 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
   ptc_status status = PTC_OK;
   for (uint32_t i = 0; i < model_spec.entry_count && !status; ++i) {
     const EntrySpec& entry = model_spec.entries[i];
-    if (!entry.prepare && !entry.prepared_bytes) continue;
-    model->prepared[i] = allocate(entry.prepared_bytes);
-    char* arena = allocate(entry.prepare_arena_bytes);
-    if (!model->prepared[i] || !arena) {
-      status = m.fail(PTC_E_MEMORY, "no memory for %lld bytes of prepared weights",
-                      (long long)entry.prepared_bytes);
-    } else if (entry.prepare) {
-      const Frame frame = {nullptr, nullptr, model->weights, model->prepared[i], arena, nullptr};
+    const size_t table = (size_t)entry.prepared_count * sizeof(void*);
+    void** blocks = (void**)allocate((int64_t)table);
+    model->prepared[i] = blocks;
+    if (!blocks) return m.fail(PTC_E_MEMORY, "no memory for a model");
+    memset(blocks, 0, table);
+    for (int j = 0; j < entry.prepared_count && !status; ++j) {
+      const PreparedSpec& spec = entry.prepared[j];
+      const int64_t bytes = spec.size ? spec.size() : spec.bytes;
+      blocks[j] = allocate(bytes);
+      if (!blocks[j]) status = m.fail(PTC_E_MEMORY, "no memory for %lld bytes of prepared weights", (long long)bytes);
+    }
+    char* arena = status || !entry.prepare ? nullptr : allocate(entry.prepare_arena_bytes);
+    if (arena) {
+      const Frame frame = {nullptr, nullptr, model->weights, blocks, arena, nullptr};
       status = (ptc_status)entry.prepare(&run, &frame);
       if (status) m.fail(status, "cannot prepare the weights: %s", run.message);
+      free(arena);
+    } else if (!status && entry.prepare) {
+      status = m.fail(PTC_E_MEMORY, "no memory to prepare the weights");
     }
-    free(arena);
   }
   free(run.scratch);
   return status;
@@ -414,9 +431,9 @@ static ptc_status open_model(const ptc_open_options* options, ptc_model** result
   if (!model) return m.fail(PTC_E_MEMORY, "no memory for a model");
   memset((void*)model, 0, sizeof *model);
   const size_t weights = (size_t)model_spec.weight_count * sizeof(void*);
-  const size_t entries = model_spec.entry_count * sizeof(char*);
+  const size_t entries = model_spec.entry_count * sizeof(void**);
   model->weights = (void**)allocate((int64_t)weights);
-  model->prepared = (char**)allocate((int64_t)entries);
+  model->prepared = (void***)allocate((int64_t)entries);
   ptc_status status = PTC_OK;
   if (!model->weights || !model->prepared) {
     status = m.fail(PTC_E_MEMORY, "no memory for a model");

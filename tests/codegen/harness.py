@@ -41,6 +41,7 @@ class Library:
     entries: dict[str, Entry]
     live: bool
     keep: Any
+    weights: Mapping[str, np.ndarray]
 
     def run(
         self,
@@ -140,7 +141,8 @@ def compile_entries(
     options = OpenOptions(ctypes.sizeof(OpenOptions), threads, None, None)
     keep: list[Any] = []
     if not live and generated.weights:
-        arrays = [np.ascontiguousarray((weights or {})[w.name]) for w in generated.weights]
+        buffers = {n: b for e in entries for n, b in e.program.buffers.items()}
+        arrays = [in_memory(buffers[w.name], (weights or {})[w.name], {}) for w in generated.weights]
         pointers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         keep = [arrays, pointers]
         options.weight_pointers = ctypes.cast(pointers, ctypes.POINTER(ctypes.c_void_p))
@@ -151,7 +153,8 @@ def compile_entries(
         raise NativeError(f"open: {status}: {message.value.decode()}")
     assert api.session_new(model, ctypes.byref(session)) == 0
     return Library(
-        generated, result.library, api, model, session, {e.name: e for e in entries}, live, keep
+        generated, result.library, api, model, session, {e.name: e for e in entries}, live, keep,
+        weights or {},
     )
 
 
