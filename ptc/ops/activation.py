@@ -166,13 +166,14 @@ _FLOATS = (
     sample(T("f16[9]")),
     sample(T("bf16[9,2]", layout="transposed")),
 )
+# Eager's gelu gives NaN for +inf in long tensors only, so special values have no one answer there.
+samples_for((aten.gelu.default,), *(row for row in _FLOATS if not row.args[0].special))
 samples_for(
     (
         aten.relu.default,
         aten.hardtanh.default,
         aten.relu6.default,
         aten.leaky_relu.default,
-        aten.gelu.default,
         aten.silu.default,
         aten.hardsigmoid.default,
         aten.hardswish.default,

@@ -19,4 +19,11 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.matmul",
     "ptc.ops.attention",
     "ptc.ops.conv",
+    "ptc.ops.pool",
+    "ptc.ops.pad",
+    "ptc.ops.gather_scatter",
+    "ptc.ops.scan",
+    "ptc.ops.sort",
+    "ptc.ops.upsample",
+    "ptc.ops.rnn",
 )

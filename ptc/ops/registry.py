@@ -41,7 +41,7 @@ def lowers(*ops: OpOverload) -> Callable[[F], F]:
 
     def decorate(rule: F) -> F:
         for op in ops:
-            _LOWERINGS.add(op, _bind(op, rule))
+            _LOWERINGS.add(op, bind_schema(op, rule))
         return rule
 
     return decorate
@@ -129,7 +129,7 @@ def _load_families() -> None:
         importlib.import_module(module)
 
 
-def _bind(op: OpOverload, rule: Callable[..., Any]) -> LoweringRule:
+def bind_schema(op: OpOverload, rule: Callable[..., Any]) -> LoweringRule:
     """`rule` behind the calling convention of `op`'s schema."""
     arguments = op._schema.arguments  # the only public view of a schema is its text
     names = [argument.name for argument in arguments]
