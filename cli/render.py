@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
@@ -10,8 +11,18 @@ from rich.text import Text
 
 from ptc.support.diagnostics import Diagnostic
 
-OUT = Console(soft_wrap=True, highlight=False)
-ERR = Console(stderr=True, soft_wrap=True, highlight=False)
+#: Columns for tables that go into a file or a pipe, where folding them would only break lines.
+_PIPE_WIDTH = 200
+
+
+def _console(*, stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else _PIPE_WIDTH
+    return Console(stderr=stderr, soft_wrap=True, highlight=False, markup=False, width=width)
+
+
+OUT = _console(stderr=False)
+ERR = _console(stderr=True)
 
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 

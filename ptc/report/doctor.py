@@ -83,7 +83,11 @@ def _compiler() -> Iterator[DoctorLine]:
             check=True, capture_output=True, timeout=120,
         )  # fmt: skip
         works = ctypes.CDLL(str(library)).ptc_trial(41) == 42
-    yield DoctorLine("compiler", "ok" if works else "fail", f"{found.version} (trial build works)")
+    yield DoctorLine(
+        "compiler",
+        "ok" if works else "fail",
+        f"{found.identity.splitlines()[0]} (trial build works)",
+    )
 
 
 def _gpu() -> Iterator[DoctorLine]:

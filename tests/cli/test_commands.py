@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -214,3 +215,20 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_malformed_environment_variable(library: Path) -> None:
     result = process("run", library, "-i", "f32[1,3]", PTC_THREADS="many")
     assert result.returncode == 1 and "error[PTC-V001]" in result.stderr
+
+
+# doctor
+
+
+def test_doctor_reports_what_it_tried() -> None:
+    result = process("doctor")
+    assert result.returncode == 0, result.stdout + result.stderr
+    for name in ("python", "torch", "compiler", "cache", "PTC_CACHE_DIR"):
+        assert name in result.stdout
+
+
+def test_doctor_fails_without_a_compiler() -> None:
+    result = process("doctor", "--json", PTC_CXX="/nonexistent/g++")
+    assert result.returncode == 1
+    lines = {line["name"]: line for line in json.loads(result.stdout)}
+    assert lines["compiler"]["status"] == "fail" and lines["compiler"]["hint"]
