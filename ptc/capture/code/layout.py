@@ -136,10 +136,22 @@ class Entry:
                 emitter.move_local(items[position][1])
 
 
-def plan_entry(code: CodeType, at: int, layout: Layout) -> Entry:
-    """Check that `code` can be entered at `at` with `layout`, and plan it."""
+def canonical(code: CodeType, at: int, layout: Layout) -> Layout:
+    """`layout` without the variables that are not handed on, so that breaks which differ in those
+    share their code. Raises ResumeRefused if `code` cannot be entered at `at`."""
     analysis = analyse(code)
     _check_place(analysis, at)
+    live = frozenset(analysis.live_slots(at))
+    needed = {slot.name for slot in analysis.decoded.slots if slot.index in live}
+    if "__class__" in code.co_freevars:
+        needed.add(analysis.decoded.slots[0].name)
+    bound = layout.bound & (needed | layout.keep) - analysis.cells(at)
+    return Layout(layout.null, bound, layout.keep - needed)
+
+
+def plan_entry(code: CodeType, at: int, layout: Layout) -> Entry:
+    """Plan how `code` is entered at `at` with a canonical layout."""
+    analysis = analyse(code)
     state = _actual_state(analysis, at, layout)
     slots = analysis.decoded.slots
     kept = (slot.index for slot in slots if slot.name in layout.keep)

@@ -25,7 +25,7 @@ from ptc.capture.code.assemble import Item, Label, Operation, Protection
 from ptc.capture.code.copying import copy_instruction
 from ptc.capture.code.decode import DecodedCode, decode
 from ptc.capture.code.emitter import Emitter
-from ptc.capture.code.layout import Argument, EnteredCode, Entry, Layout, plan_entry
+from ptc.capture.code.layout import Argument, EnteredCode, Entry, Layout, canonical, plan_entry
 from ptc.capture.code.per_code import CodeMap
 
 
@@ -64,6 +64,7 @@ def make_resume(code: CodeType, at: int, layout: Layout) -> ResumeCode:
     coroutines, and between KW_NAMES and its CALL; ValueError if `layout` contradicts what the code
     can have there.
     """
+    layout = canonical(code, at, layout)
     known = _resumes.get(code, (at, layout))
     if known is not None:
         return known

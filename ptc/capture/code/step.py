@@ -22,7 +22,14 @@ from ptc.capture.code import versions
 from ptc.capture.code.analysis import falls_through
 from ptc.capture.code.assemble import Label
 from ptc.capture.code.decode import Instruction, decode
-from ptc.capture.code.layout import Argument, ArgumentKind, EnteredCode, Layout, plan_entry
+from ptc.capture.code.layout import (
+    Argument,
+    ArgumentKind,
+    EnteredCode,
+    Layout,
+    canonical,
+    plan_entry,
+)
 from ptc.capture.code.per_code import CodeMap
 from ptc.capture.code.resume import ResumeCode, make_resume, traced_back
 from ptc.capture.code.stack_state import FrameState, ItemKind, after, null_pair
@@ -46,6 +53,8 @@ def make_step(code: CodeType, at: int, layout: Layout, dispatch: Dispatch) -> St
     A method load (`x.f` about to be called) always yields the bound method and a NULL, so that the
     layout after it is known. RETURN_VALUE and RETURN_CONST simply return. Errors as `make_resume`.
     """
+    at = decode(code).call_unit(at)[0]
+    layout = canonical(code, at, layout)
     known = _steps.get(code, (at, layout, dispatch))
     if known is not None:
         return known
@@ -63,12 +72,11 @@ class _Step:
 
     def __init__(self, code: CodeType, at: int, layout: Layout, dispatch: Dispatch) -> None:
         decoded = decode(code)
-        first, last = decoded.call_unit(at)
         self.code = code
         self.dispatch = dispatch
         self.keep = layout.keep
-        self.entry = plan_entry(code, first, layout)
-        self.unit = decoded.instructions[first : last + 1]
+        self.entry = plan_entry(code, at, layout)
+        self.unit = decoded.instructions[at : decoded.call_unit(at)[1] + 1]
         self.emitter = self.entry.emitter(f"{code.co_qualname}.<step at line {self.entry.line}>")
         self.outcomes: list[ResumeCode] = []
         # Stack position of a PREVIOUS item -> the local that has the exception being handled.
@@ -170,18 +178,21 @@ class _Step:
         emitter = self.emitter
         saved = self._save(state)
         slots = self.entry.analysis.decoded.slots
-        layout = Layout(
-            tuple(kind == ItemKind.NULL for kind in state.stack),
-            frozenset(
-                slot.name
-                for slot, kind in zip(slots, state.slots, strict=True)
-                if kind == ItemKind.VALUE
-            ),
-            self.keep,
-        )
-        resume = make_resume(self.code, index, layout)
-        self.outcomes.append(resume)
         names = dict(zip((slot.name for slot in slots), self.entry.slot_names, strict=True))
+        bound = frozenset(
+            slot.name
+            for slot, kind in zip(slots, state.slots, strict=True)
+            if kind == ItemKind.VALUE
+        )
+        null = tuple(kind == ItemKind.NULL for kind in state.stack)
+        resume = make_resume(self.code, index, Layout(null, bound, self.keep))
+        self.outcomes.append(resume)
+        # This frame stays below the resume function's and must not keep values alive: what is
+        # handed on is moved, what is left is dropped.
+        moved = {a: self._local(a, names, saved) for a in resume.arguments}
+        leftover = {*(names[name] for name in bound), *self.handled.values()} - {*moved.values()}
+        for name in sorted(leftover):
+            emitter.delete_local(name)
         emitter.load_const(self.dispatch)
         emitter.callee()
         for cell in resume.closure:
@@ -191,8 +202,11 @@ class _Step:
         emitter.make_function(resume.code, closure=bool(resume.closure))
         emitter.call(1)
         emitter.callee()
-        for argument in resume.arguments:
-            self._load(argument, names, saved)
+        for argument, name in moved.items():
+            if argument.kind is ArgumentKind.CELL:
+                emitter.load_cell(name)
+            else:
+                emitter.move_local(name)
         emitter.call(len(resume.arguments))
         emitter.return_value()
 
@@ -212,17 +226,14 @@ class _Step:
                     saved[position] = name
         return saved
 
-    def _load(self, argument: Argument, names: dict[str, str], saved: dict[int, str]) -> None:
-        """Push an argument of the resume function. Locals are moved: this frame stays below the
-        resume function's and must not keep its values alive."""
+    def _local(self, argument: Argument, names: dict[str, str], saved: dict[int, str]) -> str:
+        """The variable here that has the argument for a resume function."""
         match argument.kind:
-            case ArgumentKind.LOCAL:
-                self.emitter.move_local(names[argument.name])
-            case ArgumentKind.CELL:
-                self.emitter.load_cell(names[argument.name])
+            case ArgumentKind.LOCAL | ArgumentKind.CELL:
+                return names[argument.name]
             case ArgumentKind.STACK:
-                self.emitter.move_local(saved[argument.position])
+                return saved[argument.position]
             case ArgumentKind.HANDLED:
-                self.emitter.move_local(self.handled[argument.position])
+                return self.handled[argument.position]
             case _:
                 assert_never(argument.kind)
