@@ -290,6 +290,9 @@ class GuardSet:
         return names.globals["check"]
 
 
+_REPEATING = ("TENSOR", "MODULE_HOOKS", "EQUALS")  # rules whose text has `ref` several times
+
+
 class _CheckWriter:
     """Writes the conditions; a path that several guards share is read once, into a variable."""
 
@@ -302,7 +305,7 @@ class _CheckWriter:
             source = guard.source
             if source is not None:
                 self._count(source)
-                if guard.kind in ("TENSOR",):
+                if guard.kind in _REPEATING:
                     self._count(source)
         for guard in guards:
             ref = self._ref(guard.source) if guard.source is not None else ""

@@ -271,6 +271,7 @@ def enter(vm: Machine, fn: types.FunctionType, arguments: dict[str, Any]) -> Fra
     }
     frame = Frame(function, variables)
     initial_cells(vm, frame)
+    vm.entered(frame)
     return frame
 
 

@@ -336,6 +336,9 @@ class Machine:
 
     # -- hooks for torch -----------------------------------------------------------------------
 
+    def entered(self, frame: Frame) -> None:
+        """The captured frame was made, its arguments are wrapped."""
+
     def before_inlining(
         self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]
     ) -> Value | None:

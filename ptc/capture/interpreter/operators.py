@@ -306,7 +306,7 @@ def truth(vm: Machine, value: Value) -> bool:
             kind = result.cls.__name__
             raise vm.type_error(f"__bool__ should return bool, returned {kind}")
         return vm.truth(result)
-    if isinstance(value, Instance) and not isinstance(value, ClassValue):
+    if not isinstance(value, ClassValue) and static_lookup(value.cls, "__bool__") is None:
         method = vm.python_method(value, "__len__")
         if method is not None:
             return vm.truth(vm.call(method, [value]))

@@ -1,0 +1,228 @@
+"""The API of capture.
+
+`capture_program` takes a whole program: one graph, or a CompileError with the user's line.
+`capture_frame` takes one call of one Python function, up to its return or its first graph break, for
+`ptc.compile`. Both trace the bytecode; the user's code does not run.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ptc.capture import shape_guards
+from ptc.capture.binding import bind_call
+from ptc.capture.builtins_table import all_tables, torch_tables
+from ptc.capture.errors import BREAK_CODES, GraphBreak, Raised
+from ptc.capture.guards import GuardSet
+from ptc.capture.program_structure import CallArguments, whole_program
+from ptc.capture.segments import (
+    Dispatch,
+    GraphBreakReport,
+    GraphCode,
+    SegmentCapture,
+    enter,
+)
+from ptc.capture.sources import Source
+from ptc.capture.torch_graph import path_of
+from ptc.capture.torch_machine import TorchMachine
+from ptc.capture.torch_program import finish_program
+from ptc.capture.torch_wrapping import guard_ambient
+from ptc.capture.values.base import Value
+from ptc.capture.values.exceptions import ExceptionValue
+from ptc.graph.program import CapturedProgram
+from ptc.support.diagnostics import CompileError
+
+_TABLES = (all_tables, torch_tables)  # imported for what they register
+
+DimSpec = tuple[str, int, int | None]
+CompiledGraph = Callable[..., tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicSpec:
+    """Which sizes are symbolic.
+
+    `dims` maps an argument's path (`x`, `batch.ids`) to {dimension: (name, lower, upper)}. With `all`,
+    every size of a user's tensor that is neither 0 nor 1 is symbolic, each with a name of its own.
+    """
+
+    dims: Mapping[str, Mapping[int, DimSpec]]
+    all: bool = False
+
+    def dims_of(self, tensor: torch.Tensor, source: Source) -> dict[int, DimSpec]:
+        path = path_of(source)
+        chosen = dict(self.dims.get(path, {}))
+        if self.all and not isinstance(tensor, torch.nn.Parameter) and _is_users(source):
+            for dim, size in enumerate(tensor.shape):
+                if size > 1 and dim not in chosen:
+                    chosen[dim] = (f"{path}_{dim}", 2, None)
+        return chosen
+
+
+def _is_users(source: Source) -> bool:
+    text = source.text()
+    return text.startswith("L[") and "._parameters" not in text and "._buffers" not in text
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureOptions:
+    """`dynamic`: symbolic sizes. `name`: of the program, for messages and files."""
+
+    dynamic: DynamicSpec | None = None
+    name: str = "model"
+
+
+@dataclass(slots=True)
+class CapturedFrame:
+    """One call captured up to its return or its first graph break.
+
+    guards    `guards.check(fn, *args, **kwargs)` says whether a call may use this entry;
+              `guards.explain_failure(fn, args, kwargs)` says why not; `guards.source` is its text.
+    code_fn   `code_fn(fn, *args, **kwargs)` does what `fn(*args, **kwargs)` does. `fn` is the function
+              object of this call (same code object, maybe another closure). None: run `fn` itself,
+              nothing of it could be captured; `breaks` has the reason last.
+    breaks    at most one break that ends the segment, and one more if code_fn is None.
+    program   the graph, None if it is empty.
+    source    the text of code_fn.
+    """
+
+    guards: GuardSet
+    code_fn: Callable[..., Any] | None
+    breaks: tuple[GraphBreakReport, ...]
+    program: CapturedProgram | None
+    source: str
+
+
+def capture_frame(
+    fn: types.FunctionType,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    options: CaptureOptions,
+    compile_graph: Callable[[CapturedProgram], CompiledGraph],
+    dispatch: Dispatch,
+) -> CapturedFrame:
+    """Capture one call of `fn`. Raises TypeError if the arguments do not bind."""
+    vm = TorchMachine(whole_program=False, dynamic=options.dynamic)
+    programs: list[CapturedProgram] = []
+
+    def finish_graph(outputs: list[Value]) -> GraphCode | None:
+        if len(vm.builder) == 0 and not outputs:
+            return None
+        program = finish_program(vm, outputs, options.name)
+        programs.append(program)
+        sources = tuple(source for _, source in vm.builder.inputs)
+        return GraphCode(compile_graph(program), sources)
+
+    with _host_state():
+        guard_ambient(vm)
+        segment = SegmentCapture(vm, fn, dispatch, finish_graph).capture(args, kwargs)
+        shape_guards.add(vm)
+        guards = GuardSet(fn, tuple(vm.guards))
+    return CapturedFrame(
+        guards, segment.run, segment.breaks, programs[0] if programs else None, segment.source
+    )
+
+
+def capture_program(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic: DynamicSpec | None = None,
+    name: str = "model",
+) -> CapturedProgram:
+    """Capture all of `fn(*args, **kwargs)` as one graph.
+
+    `fn` is a function, a bound method, or an nn.Module (then its `forward`, with its hooks). Raises
+    CompileError for what cannot be part of a graph, and the program's own exception if it raises one.
+    """
+    given = len(args)
+    function, args = _function_of(fn, args)
+    is_method = len(args) > given
+    vm = TorchMachine(whole_program=True, dynamic=dynamic)
+    with _host_state():
+        try:
+            guard_ambient(vm)
+            frame = enter(vm, function, bind_call(function, args, kwargs or {}))
+            call = CallArguments.of(vm, frame, len(args), kwargs or {}, is_method)
+            call.declare(vm)
+            result = vm.run(frame)
+            return whole_program(vm, frame, result, call, name)
+        except GraphBreak as stopped:
+            raise _compile_error(stopped) from stopped.__cause__
+        except Raised as raised:
+            raise _users_error(raised) from None
+
+
+def _function_of(
+    fn: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[types.FunctionType, tuple[Any, ...]]:
+    if isinstance(fn, torch.nn.Module):
+        if fn._forward_hooks or fn._forward_pre_hooks:
+            return call_module, (fn, *args)
+        return _function_of(fn.forward, args)
+    if isinstance(fn, types.MethodType):
+        function, args = _function_of(fn.__func__, (fn.__self__, *args))
+        return function, args
+    if isinstance(fn, types.FunctionType):
+        return fn, args
+    raise CompileError(
+        "PTC-B011", f"{fn!r} is not a Python function, method or nn.Module: there is nothing to capture"
+    )
+
+
+def call_module(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+    """The program that calling a module with hooks amounts to."""
+    return self(*args, **kwargs)
+
+
+def _compile_error(stopped: GraphBreak) -> CompileError:
+    notes = tuple(f"called from {place}: {place.text}" for place in stopped.stack[-2::-1])
+    return CompileError(
+        stopped.code,
+        stopped.reason or BREAK_CODES[stopped.code],
+        location=stopped.location,
+        hint=stopped.hint,
+        notes=notes,
+    )
+
+
+def _users_error(raised: Raised) -> BaseException:
+    """The program's own exception, with the lines that led to it."""
+    value = raised.value
+    assert isinstance(value, ExceptionValue)
+    try:
+        error = value.to_python()
+    except Exception:  # an exception class with a signature of its own
+        return CompileError("PTC-B010", f"the program raises {value.message()}",
+                            location=value.raised_at[-1] if value.raised_at else None)  # fmt: skip
+    for place in value.raised_at:
+        error.add_note(f"  at {place}: {place.text}")
+    return error
+
+
+class _host_state:  # noqa: N801 (a context manager)
+    """Capture sets grad mode as the program does; give it back."""
+
+    def __enter__(self) -> None:
+        self.grad = torch.is_grad_enabled()
+
+    def __exit__(self, *exc: object) -> None:
+        torch._C._set_grad_enabled(self.grad)
+
+
+__all__ = [
+    "CaptureOptions",
+    "CapturedFrame",
+    "CompiledGraph",
+    "DynamicSpec",
+    "GraphBreakReport",
+    "capture_frame",
+    "capture_program",
+]

@@ -1,0 +1,139 @@
+"""nn.Module's own methods, and torch's state and context managers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.calls import builtin
+from ptc.capture.polyfills import torch_functions as polyfills
+from ptc.capture.torch_machine import TorchMachine
+from ptc.capture.values.base import Value
+from ptc.capture.values.callables import FunctionValue
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.torch_module import (
+    ModuleValue,
+    delete_module_attribute,
+    set_module_attribute,
+)
+
+Module = nn.Module
+
+
+@builtin(Module.__setattr__)
+def _setattr(vm: TorchMachine, module: Value, name: Value, value: Value) -> None:
+    set_module_attribute(vm, module, name.constant(), value)
+
+
+@builtin(Module.__delattr__)
+def _delattr(vm: TorchMachine, module: Value, name: Value) -> None:
+    delete_module_attribute(vm, module, name.constant())
+
+
+@builtin(Module.__getattr__)
+def _getattr(vm: TorchMachine, module: Value, name: Value) -> Value:
+    """Reached for names that neither the instance nor its class has."""
+    found = module.attribute(vm, name.constant())
+    if found is not None:
+        return found
+    text = f"'{module.cls.__name__}' object has no attribute '{name.constant()}'"
+    raise vm.exception(AttributeError, text)
+
+
+@builtin(Module._wrapped_call_impl, Module._call_impl)
+def _call(vm: TorchMachine, module: Value, *args: Value, **kwargs: Value) -> Value:
+    assert isinstance(module, ModuleValue)
+    if module.plain_call(vm):
+        return vm.call(vm.getattr(module, "forward"), list(args), kwargs)
+    namespace = module.obj.__dict__
+    if namespace.get("_backward_hooks") or namespace.get("_backward_pre_hooks"):
+        raise GraphBreak("PTC-B016", f"backward hooks of {module.describe()} run outside the graph")
+    function = vm.wrap_fixed(polyfills.call_with_hooks)
+    assert isinstance(function, FunctionValue)
+    return vm.trace_function(function, [module, *args], kwargs)
+
+
+@builtin(torch._C._log_api_usage_once)
+def _log_api_usage(vm: TorchMachine, *args: Value) -> None:
+    """Telemetry of torch's own."""
+
+
+# -- grad mode ----------------------------------------------------------------------------------
+
+
+def set_grad_mode(vm: TorchMachine, enabled: bool) -> None:
+    """Change grad mode for the rest of the capture, in the graph and in what the frame leaves."""
+    if torch.is_grad_enabled() == enabled:
+        return
+    vm.journal.record(torch._C._set_grad_enabled, not enabled)
+    torch._C._set_grad_enabled(enabled)
+    vm.builder.add_call(
+        "call_function", torch._C._set_grad_enabled, (enabled,), {}, None, vm.stack_locations()
+    )
+
+
+@builtin(torch._C._set_grad_enabled)
+def _set_grad_enabled(vm: TorchMachine, enabled: Value) -> None:
+    set_grad_mode(vm, bool(enabled.constant()))
+
+
+@builtin(torch.is_grad_enabled)
+def _is_grad_enabled(vm: TorchMachine) -> Value:
+    return ConstantValue(torch.is_grad_enabled())
+
+
+@builtin(torch.is_inference_mode_enabled, torch._C._is_any_autocast_enabled)
+def _is_inference(vm: TorchMachine) -> Value:
+    return ConstantValue(torch.is_inference_mode_enabled())
+
+
+@builtin(torch.get_default_dtype)
+def _get_default_dtype(vm: TorchMachine) -> Value:
+    return ConstantValue(torch.get_default_dtype())
+
+
+@builtin(torch.is_autocast_enabled)
+def _is_autocast_enabled(vm: TorchMachine, device: Value | None = None) -> Value:
+    if device is None:
+        return ConstantValue(torch.is_autocast_enabled())
+    return ConstantValue(torch.is_autocast_enabled(device.constant()))
+
+
+@builtin(torch.get_autocast_dtype)
+def _get_autocast_dtype(vm: TorchMachine, device: Value) -> Value:
+    return ConstantValue(torch.get_autocast_dtype(device.constant()))
+
+
+@builtin(
+    torch.jit.is_scripting, torch.jit.is_tracing, torch._C._get_tracing_state,
+    torch.compiler.is_dynamo_compiling,
+)  # fmt: skip
+def _no(vm: TorchMachine, *args: Value) -> Value:
+    return ConstantValue(False)
+
+
+@builtin(torch.compiler.is_compiling)
+def _is_compiling(vm: TorchMachine) -> Value:
+    """Libraries ask this to choose code without branches on data."""
+    return ConstantValue(True)
+
+
+@builtin(torch.compiler.is_exporting)
+def _is_exporting(vm: TorchMachine) -> Value:
+    return ConstantValue(vm.whole_program)
+
+
+def _ambient(function: Any) -> None:
+    builtin(function)(lambda vm: ConstantValue(function()))
+
+
+for _function in (
+    torch.cuda.is_available, torch.cuda.device_count, torch.backends.mps.is_available,
+    torch.get_num_threads, torch.backends.cuda.is_flash_attention_available,
+    torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.math_sdp_enabled,
+    torch.backends.cuda.mem_efficient_sdp_enabled, torch.are_deterministic_algorithms_enabled,
+):  # fmt: skip
+    _ambient(_function)

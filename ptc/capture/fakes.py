@@ -1,0 +1,223 @@
+"""Fake tensors and symbolic sizes. The only module of capture that knows torch's private names for
+them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+import torch
+import torch._guards
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedOperatorException,
+)
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    GuardOnDataDependentSymNode,
+    ShapeEnv,
+    StrictMinMaxConstraint,
+    statically_known_true,
+)
+from sympy.printing.str import StrPrinter
+from torch.utils._sympy.value_ranges import ValueRanges
+
+from ptc.capture.errors import GraphBreak
+from ptc.graph.program import DimRange
+
+DATA_DEPENDENT = (DataDependentOutputException, GuardOnDataDependentSymNode)
+DYNAMIC_SHAPE = (DynamicOutputShapeException,)
+UNSUPPORTED = (UnsupportedOperatorException,)
+_LARGEST = 2**31 - 1
+
+
+class _SizeSource(torch._guards.Source):
+    """Names a size for torch's shape environment."""
+
+    def __init__(self, text: str) -> None:
+        object.__setattr__(self, "_text", text)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self._text  # type: ignore[attr-defined]
+
+    @property
+    def guard_source(self) -> Any:  # type: ignore[override]
+        return torch._guards.GuardSource.LOCAL
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SizeSource) and self.name == other.name
+
+
+class _PythonText(StrPrinter):
+    """Prints conditions on sizes as Python. Torch's own integer functions have Python operators."""
+
+    def _binary(self, expr: Any, operator: str) -> str:
+        left, right = (f"({self.doprint(arg)})" for arg in expr.args)
+        return f"{left} {operator} {right}"
+
+    def _print_Relational(self, expr: Any) -> str:
+        symbols = {sympy.Eq: "==", sympy.Ne: "!="}
+        return self._binary(expr, symbols.get(type(expr), expr.rel_op))
+
+    def _print_FloorDiv(self, expr: Any) -> str:
+        return f"({self._binary(expr, '//')})"
+
+    _print_CleanDiv = _print_FloorDiv
+
+    def _print_Mod(self, expr: Any) -> str:
+        return f"({self._binary(expr, '%')})"
+
+    _print_PythonMod = _print_Mod
+
+    def _print_And(self, expr: Any) -> str:
+        return " and ".join(f"({self.doprint(arg)})" for arg in expr.args)
+
+    def _print_Or(self, expr: Any) -> str:
+        return " or ".join(f"({self.doprint(arg)})" for arg in expr.args)
+
+    def _print_Not(self, expr: Any) -> str:
+        return f"not ({self.doprint(expr.args[0])})"
+
+    def _call(self, name: str, expr: Any) -> str:
+        return f"{name}({', '.join(self.doprint(arg) for arg in expr.args)})"
+
+    def _print_Max(self, expr: Any) -> str:
+        return self._call("max", expr)
+
+    def _print_Min(self, expr: Any) -> str:
+        return self._call("min", expr)
+
+    def _print_ToFloat(self, expr: Any) -> str:
+        return self._call("float", expr)
+
+    def _print_IntTrueDiv(self, expr: Any) -> str:
+        return f"({self._binary(expr, '/')})"
+
+    _print_FloatTrueDiv = _print_IntTrueDiv
+
+    def _print_PowByNatural(self, expr: Any) -> str:
+        return f"({self._binary(expr, '**')})"
+
+    def emptyPrinter(self, expr: Any) -> str:
+        raise GraphBreak("PTC-B006", f"the condition {expr} on sizes has no Python form")
+
+
+class Fakes:
+    """One fake tensor mode with its shape environment, and the symbolic sizes made in it."""
+
+    def __init__(self) -> None:
+        self.shape_env = ShapeEnv(duck_shape=False)
+        self.mode = FakeTensorMode(shape_env=self.shape_env, static_shapes=True)
+        self.sizes: dict[str, torch.SymInt] = {}
+        self.dims: dict[str, DimRange] = {}
+        self.origins: dict[str, str] = {}
+
+    # -- tensors -------------------------------------------------------------------------------
+
+    def fake(self, tensor: torch.Tensor, sizes: dict[int, torch.SymInt]) -> torch.Tensor:
+        """The fake twin of a real tensor; `sizes` gives symbolic dimensions."""
+        if not sizes:
+            return self.mode.from_tensor(tensor, static_shapes=True)
+        shape = [sizes.get(i, size) for i, size in enumerate(tensor.shape)]
+        strides = _symbolic_strides(tensor, shape)
+        with self.mode, torch.inference_mode(tensor.is_inference()):
+            fake = torch.empty_strided(
+                shape,  # type: ignore[arg-type]
+                strides,  # type: ignore[arg-type]
+                dtype=tensor.dtype,
+                device=tensor.device,
+                requires_grad=tensor.requires_grad,
+            )
+        return fake
+
+    # -- sizes ---------------------------------------------------------------------------------
+
+    def size(
+        self, name: str, hint: int, lower: int, upper: int | None, origin: str
+    ) -> torch.SymInt:
+        """The symbolic size called `name`, made on first use. `origin` is the size it is read from
+        at a call. Torch's own rules treat sizes 0 and 1 apart, so its range starts at 2; whether the
+        program holds for a smaller declared bound is checked on the conditions it tests itself."""
+        known = self.sizes.get(name)
+        if known is not None:
+            return known
+        most = _LARGEST if upper is None else upper
+        constraint = StrictMinMaxConstraint(
+            vr=ValueRanges(min(max(lower, 2), most), most), warn_only=False
+        )
+        source = _SizeSource(origin)
+        symbol = self.shape_env.create_symbol(
+            max(hint, 2), source, dynamic_dim=DimDynamic.DYNAMIC, constraint_dim=constraint
+        )
+        made = self.shape_env.create_symintnode(symbol, hint=max(hint, 2), source=source)
+        assert isinstance(made, torch.SymInt)
+        self.sizes[name] = made
+        self.dims[str(symbol)] = DimRange(name, lower, upper)
+        self.origins[str(symbol)] = origin
+        return made
+
+    def guard_expressions(self) -> list[sympy.Basic]:
+        """What was assumed about symbolic sizes so far."""
+        return [guard.expr for guard in self.shape_env.guards]
+
+    def python_text(self, expression: Any) -> str:
+        """The expression as Python, each symbol in braces."""
+        names = {s: sympy.Symbol("{" + str(s) + "}") for s in expression.free_symbols}
+        return _PythonText().doprint(expression.xreplace(names))
+
+    def decide(self, condition: torch.SymBool) -> bool | None:
+        """The condition's truth if it is the same for all sizes of the declared ranges."""
+        expr = condition.node.expr
+        if statically_known_true(condition):
+            result = True
+        elif statically_known_true(~condition):  # type: ignore[operator]
+            result = False
+        else:
+            return None
+        for symbol in expr.free_symbols:
+            dim = self.dims.get(str(symbol))
+            if dim is None:
+                continue
+            for small in range(dim.lower, 2):
+                value = expr.subs(symbol, small)
+                if value not in (sympy.true, sympy.false) or bool(value) != result:
+                    return None
+        return result
+
+    def holds_for(self, condition: torch.SymBool) -> str:
+        """For messages: the condition in the names of the dimensions."""
+        expr = condition.node.expr
+        names = {s: sympy.Symbol(self.dims[str(s)].name) for s in expr.free_symbols
+                 if str(s) in self.dims}  # fmt: skip
+        return str(expr.subs(names))
+
+
+def _symbolic_strides(tensor: torch.Tensor, shape: list[Any]) -> list[Any]:
+    """The tensor's strides, those that are products of sizes in terms of the symbolic ones."""
+    order = sorted(range(tensor.dim()), key=lambda i: (tensor.stride(i), -i))
+    strides: list[Any] = list(tensor.stride())
+    expected: Any = 1
+    concrete = 1
+    for i in order:
+        if tensor.stride(i) == concrete or tensor.shape[i] == 1:
+            strides[i] = expected
+        expected = expected * shape[i] if strides[i] is expected else strides[i] * shape[i]
+        concrete = tensor.stride(i) * tensor.shape[i]
+    return strides
+
+
+
+
+def expression_of(value: torch.SymInt | torch.SymFloat | torch.SymBool) -> sympy.Basic:
+    return value.node.expr
+
+
+def hint_of(value: torch.SymInt | torch.SymFloat | torch.SymBool) -> Any:
+    return value.node.hint

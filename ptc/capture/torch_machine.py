@@ -1,0 +1,350 @@
+"""The machine with torch: calls of torch functions run on fake tensors and become graph nodes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.fx
+
+from ptc.capture import fakes, torch_functions
+from ptc.capture.errors import GraphBreak, NotConstant
+from ptc.capture.fakes import Fakes
+from ptc.capture.interpreter.frame import Frame
+from ptc.capture.interpreter.machine import Machine
+from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
+from ptc.capture.sources import Source
+from ptc.capture.torch_graph import GraphBuilder
+from ptc.capture.values.base import Value
+from ptc.capture.values.callables import FunctionValue
+from ptc.capture.values.constants import ConstantValue, SliceValue, is_immutable
+from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.mappings import DictValue
+from ptc.capture.values.torch_module import ModuleValue
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
+
+_HINT_SHAPE = "compute with a mask or torch.where, whose shape does not depend on data"
+SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_NUMBERS = (bool, int, float, complex)
+
+
+class TorchMachine(Machine):
+    """One capture of a program that uses torch."""
+
+    def __init__(self, *, whole_program: bool, dynamic: Any = None) -> None:
+        super().__init__(whole_program=whole_program)
+        self.fakes = Fakes()
+        self.builder = GraphBuilder(self.journal)
+        self.dynamic = dynamic
+        self.tensors_by_fake: dict[int, TensorValue] = {}
+        self.sizes: dict[tuple[int, int], Value] = {}
+        self.size_sources: dict[str, tuple[Source, int]] = {}
+
+    # -- values --------------------------------------------------------------------------------
+
+    def tensor_value(self, fake: torch.Tensor, node: torch.fx.Node) -> TensorValue:
+        known = self.tensors_by_fake.get(id(fake))
+        if known is not None:
+            return known
+        value = TensorValue(fake, node)
+        self.remember(value)
+        return value
+
+    def remember(self, value: TensorValue) -> None:
+        self.journal.put(self.tensors_by_fake, id(value.fake), value)
+
+    def number_value(self, number: Any, make_node: Callable[[], torch.fx.Node]) -> Value:
+        if not isinstance(number, SIZES):
+            return ConstantValue(number)
+        expression = fakes.expression_of(number)
+        if expression.is_number:
+            return ConstantValue(_constant_of(number))
+        return SymbolicNumber(number, make_node)
+
+    def number_node(self, host: Any, operands: list[Value], result: Any) -> torch.fx.Node:
+        args = tuple(self.graph_argument(operand) for operand in operands)
+        return self.builder.add_call("call_function", host, args, {}, result, self.stack_locations())
+
+    def size_value(self, tensor: TensorValue, dim: int) -> Value:
+        size = tensor.fake.shape[dim]
+        if isinstance(size, int):
+            return ConstantValue(size)
+        known = self.sizes.get((id(tensor), dim))
+        if known is None:
+            stack = self.stack_locations()
+
+            def make_node() -> torch.fx.Node:
+                args = (tensor.node(self), dim)
+                target = torch.ops.aten.sym_size.int
+                return self.builder.add_call("call_function", target, args, {}, size, stack)
+
+            known = self.number_value(size, make_node)
+            self.journal.put(self.sizes, (id(tensor), dim), known)
+        return known
+
+    def shape_value(self, tensor: TensorValue) -> Value:
+        sizes = [self.size_value(tensor, dim) for dim in range(tensor.fake.dim())]
+        return TupleValue(sizes, torch.Size)
+
+    def stride_value(self, tensor: TensorValue, dim: int) -> Value:
+        stride = tensor.fake.stride(dim)
+        stack = self.stack_locations()
+
+        def make_node() -> torch.fx.Node:
+            args = (tensor.node(self), dim)
+            target = torch.ops.aten.sym_stride.int
+            return self.builder.add_call("call_function", target, args, {}, stride, stack)
+
+        return self.number_value(stride, make_node)
+
+    # -- arguments of graph calls --------------------------------------------------------------
+
+    def graph_argument(self, value: Value) -> Any:
+        """What stands for a value in a node's arguments."""
+        return self._convert(value, lambda leaf: leaf.node(self))
+
+    def host_argument(self, value: Value) -> Any:
+        """The fake tensor, symbolic size or constant to compute with."""
+        return self._convert(
+            value, lambda leaf: leaf.fake if isinstance(leaf, TensorValue) else leaf.number
+        )
+
+    def _convert(self, value: Value, leaf: Callable[[Any], Any]) -> Any:
+        if isinstance(value, ConstantValue):
+            return value.value
+        if isinstance(value, (TensorValue, SymbolicNumber)):
+            return leaf(value)
+        if isinstance(value, ListValue) and value.cls is list:
+            return [self._convert(element, leaf) for element in value.items]
+        if isinstance(value, TupleValue):
+            elements = [self._convert(element, leaf) for element in value.items]
+            return tuple(elements)
+        if isinstance(value, SliceValue):
+            return slice(*(self._convert(part, leaf) for part in value.parts))
+        if isinstance(value, DictValue):
+            return {k.constant(): self._convert(v, leaf) for k, v in self.dict_items(value)}
+        try:
+            return value.constant()
+        except NotConstant:
+            raise GraphBreak(
+                "PTC-B011", f"{value.describe()} is passed to a torch function"
+            ) from None
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def torch_call(
+        self, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        """Run a torch function on fakes; it becomes a node if its result is a tensor, or if it
+        changes one."""
+        fake_args = [self.host_argument(arg) for arg in args]
+        fake_kwargs = {name: self.host_argument(value) for name, value in kwargs.items()}
+        function = _method_caller(target) if op == "call_method" else target
+        result = self.run_fake(function, target, fake_args, fake_kwargs)
+        if _is_plain(result) and not torch_functions.mutates(target, kwargs):
+            return self.wrap_new(result)
+        graph_args = tuple(self.graph_argument(arg) for arg in args)
+        graph_kwargs = {name: self.graph_argument(value) for name, value in kwargs.items()}
+        node = self.builder.add_call(
+            op, target, graph_args, graph_kwargs, result, self.stack_locations()
+        )
+        return self.result_value(result, node)
+
+    def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        try:
+            with self.fakes.mode:
+                return function(*args, **kwargs)
+        except fakes.DATA_DEPENDENT as error:
+            raise GraphBreak(
+                "PTC-B002", f"{_name_of(target)} reads tensor data into Python", "keep it a tensor"
+            ) from error
+        except fakes.DYNAMIC_SHAPE as error:
+            raise GraphBreak(
+                "PTC-B007",
+                f"the shape of {_name_of(target)}'s result depends on tensor data",
+                _HINT_SHAPE,
+            ) from error
+        except fakes.UNSUPPORTED as error:
+            raise GraphBreak("PTC-B004", f"{_name_of(target)}: {error}") from error
+        except NotImplementedError as error:
+            raise GraphBreak("PTC-B004", f"{_name_of(target)} has no rule for fake tensors: {error}") \
+                from error
+        except Exception as error:
+            raise self.native_exception(error) from None
+
+    def result_value(self, result: Any, node: torch.fx.Node) -> Value:
+        """The value of a node's result; elements of a tuple get nodes of their own."""
+        if isinstance(result, torch.Tensor):
+            return self.tensor_value(result, node)
+        if isinstance(result, SIZES):
+            return self.number_value(result, lambda: node)
+        if isinstance(result, (tuple, list)):
+            items = [self._element(node, i, element) for i, element in enumerate(result)]
+            if isinstance(result, list):
+                return ListValue(items)
+            return TupleValue(items, type(result))
+        return self.wrap_new(result)
+
+    def _element(self, node: torch.fx.Node, index: int, element: Any) -> Value:
+        if is_immutable(element):
+            return ConstantValue(element)
+        known = self.tensors_by_fake.get(id(element))
+        if known is not None:
+            return known
+        stack = node.meta.get("stack", ())
+        part = self.builder.add_call(
+            "call_function", operator.getitem, (node, index), {}, element, stack
+        )
+        return self.result_value(element, part)
+
+    # -- operators on tensors ------------------------------------------------------------------
+
+    def takes_part(self, value: Value) -> bool:
+        """Whether a value may be an operand beside a tensor."""
+        if isinstance(value, (TensorValue, SymbolicNumber)):
+            return True
+        return isinstance(value, ConstantValue) and isinstance(value.value, _NUMBERS)
+
+    def torch_operator(self, op: str, args: list[Value]) -> Value:
+        return self.torch_call("call_function", BINARY[op][1], args, {})
+
+    def torch_inplace(self, op: str, args: list[Value]) -> Value:
+        return self.torch_call("call_function", INPLACE[op], args, {})
+
+    def torch_compare(self, op: str, args: list[Value]) -> Value:
+        return self.torch_call("call_function", COMPARE[op][2], args, {})
+
+    def torch_unary(self, op: str, value: TensorValue) -> Value | None:
+        host = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "__abs__": torch.abs}
+        if op not in host:
+            return None
+        return self.torch_call("call_function", host[op], [value], {})
+
+    def tensor_attribute(self, value: TensorValue, name: str) -> Value:
+        return self.torch_call("call_function", getattr, [value, ConstantValue(name)], {})
+
+    @staticmethod
+    def host_operator(op: str) -> Any:
+        return BINARY[op][1]
+
+    @staticmethod
+    def host_comparison(op: str) -> Any:
+        return COMPARE[op][2]
+
+    @staticmethod
+    def number_function(op: str) -> Any:
+        """torch's symbolic form of a unary special method, if it has one."""
+        return torch_functions.SYMBOLIC_UNARY.get(op)
+
+    def symbolic_sizes(self, tensor: torch.Tensor, source: Source) -> dict[int, torch.SymInt]:
+        """The dimensions of an input that the caller wants symbolic."""
+        if self.dynamic is None:
+            return {}
+        sizes: dict[int, torch.SymInt] = {}
+        for dim, (name, lower, upper) in self.dynamic.dims_of(tensor, source).items():
+            origin = f"{source.text()}.shape[{dim}]"
+            if name in self.fakes.sizes:
+                self.guard("SAME_SIZE", source, (dim, self.size_sources[name]))
+            else:
+                self.size_sources[name] = (source, dim)
+            sizes[dim] = self.fakes.size(name, tensor.shape[dim], lower, upper, origin)
+        return sizes
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def entered(self, frame: Frame) -> None:
+        first = frame.code.co_varnames[:1]
+        if first and isinstance(frame.locals.get(first[0]), ModuleValue):
+            self.builder.self_name = first[0]
+
+    def before_inlining(
+        self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value | None:
+        return torch_functions.leaf_call(self, function.obj, args, kwargs)
+
+    def instance_check(self, cls: type, value: Value) -> bool | None:
+        if cls is torch.nn.Parameter:
+            return isinstance(value, TensorValue) and issubclass(value.klass, torch.nn.Parameter)
+        if cls is torch.nn.Buffer:
+            return False
+        return None
+
+    def dispatched_callable(self, callee: Value) -> tuple[Value, Value] | None:
+        if isinstance(callee, ModuleValue) and callee.plain_call(self):
+            forward = self.getattr(callee, "forward")
+            func = getattr(forward, "func", None)
+            if isinstance(func, FunctionValue):
+                return func, callee
+        return None
+
+    def decide(self, condition: Any) -> bool:
+        """The truth of a condition on symbolic sizes."""
+        if isinstance(condition, bool):
+            return condition
+        known = self.fakes.decide(condition)
+        if known is not None:
+            return known
+        if self.whole_program:
+            text = self.fakes.holds_for(condition)
+            raise GraphBreak(
+                "PTC-B009",
+                f"the branch on {text} does not go the same way for the whole declared range",
+                "narrow the range, or make the size static",
+            )
+        return bool(condition)
+
+    def pin(self, value: Value) -> Any:
+        if not isinstance(value, SymbolicNumber):
+            return None
+        if self.whole_program:
+            raise GraphBreak(
+                "PTC-B009",
+                f"{value.describe()} is used as a fixed number, which holds for one size only",
+                "make the size static",
+            )
+        return {int: int, float: float, bool: bool}[value.cls](value.number)
+
+    def symbolic_extreme(self, name: str, values: list[Value]) -> Value | None:
+        if not any(isinstance(value, SymbolicNumber) for value in values):
+            return None
+        if not all(isinstance(v, SymbolicNumber) or v.is_constant() for v in values):
+            return None
+        host: Any = torch.sym_max if name == "max" else torch.sym_min
+        result = values[0]
+        for value in values[1:]:
+            left, right = self.host_argument(result), self.host_argument(value)
+            number = host(left, right)
+            operands = [result, value]
+            result = self.number_value(
+                number, lambda o=operands, n=number: self.number_node(host, o, n)
+            )
+        return result
+
+
+def _constant_of(number: Any) -> Any:
+    if isinstance(number, torch.SymBool):
+        return bool(number)
+    return int(number) if isinstance(number, torch.SymInt) else float(number)
+
+
+def _method_caller(name: str) -> Callable[..., Any]:
+    return lambda owner, *args, **kwargs: getattr(owner, name)(*args, **kwargs)
+
+
+def _is_plain(result: Any) -> bool:
+    """Whether a result holds neither tensors nor symbolic numbers."""
+    if isinstance(result, (torch.Tensor, *SIZES)):
+        return False
+    if isinstance(result, (tuple, list)):
+        return all(_is_plain(element) for element in result)
+    return True
+
+
+def _name_of(target: Any) -> str:
+    if isinstance(target, str):
+        return f"Tensor.{target}"
+    return getattr(target, "__qualname__", None) or getattr(target, "__name__", str(target))
+

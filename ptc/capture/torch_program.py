@@ -1,0 +1,74 @@
+"""From the machine's graph to a CapturedProgram."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from ptc.capture.torch_machine import TorchMachine
+from ptc.capture.values.base import Value
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.program import CapturedProgram, ProgramOutput
+
+
+def finish_program(
+    vm: TorchMachine, outputs: list[Value], name: str, output_names: list[str] | None = None
+) -> CapturedProgram:
+    """Close the graph with these outputs."""
+    nodes: list[torch.fx.Node] = []
+    described: list[ProgramOutput] = []
+    storages = input_storages(vm)
+    for number, value in enumerate(outputs):
+        assert isinstance(value, (TensorValue, SymbolicNumber))
+        nodes.append(value.node(vm))
+        label = output_names[number] if output_names else f"output{number}"
+        alias = storages.get(_storage(value.fake)) if isinstance(value, TensorValue) else None
+        described.append(ProgramOutput(label, alias_of=alias))
+    graph = vm.builder.graph
+    output = graph.output(tuple(nodes))
+    output.meta["val"] = tuple(node.meta["val"] for node in nodes)
+    _drop_unused_sizes(graph)
+    module = torch.fx.GraphModule(torch.nn.Module(), graph, class_name=identifier_class(name))
+    return CapturedProgram(
+        graph=module,
+        inputs=tuple(program_input for program_input, _ in vm.builder.inputs),
+        outputs=tuple(described),
+        fake_mode=vm.fakes.mode,
+        dims=dict(vm.fakes.dims),
+        name=name,
+        location=vm.frames[0].location() if vm.frames else None,
+    )
+
+
+def identifier_class(name: str) -> str:
+    text = "".join(c if c.isalnum() else "_" for c in name)
+    return text if text[:1].isalpha() else "Model_" + text
+
+
+def _storage(fake: torch.Tensor) -> int:
+    return fake.untyped_storage()._cdata
+
+
+def input_storages(vm: TorchMachine) -> dict[int, int]:
+    """Storage of each tensor input -> its position."""
+    storages: dict[int, int] = {}
+    for position, node in enumerate(n for n in vm.builder.graph.nodes if n.op == "placeholder"):
+        value: Any = node.meta["val"]
+        if isinstance(value, torch.Tensor):
+            storages.setdefault(_storage(value), position)
+    return storages
+
+
+_SIZE_READS = (torch.ops.aten.sym_size.int, torch.ops.aten.sym_stride.int)
+
+
+def _drop_unused_sizes(graph: torch.fx.Graph) -> None:
+    """Sizes that the program read and did not use in the graph; reading has no effect."""
+    for node in reversed(graph.nodes):
+        value = node.meta.get("val")
+        symbolic = isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+        if node.op == "call_function" and not node.users and symbolic:
+            graph.erase_node(node)

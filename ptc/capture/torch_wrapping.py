@@ -1,0 +1,218 @@
+"""Tensors and modules from outside: their values, input kinds and guards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ptc.capture.errors import GraphBreak
+from ptc.capture.guards import Guard, guard_rule
+from ptc.capture.interpreter.wrapping import trust_package, wraps_subclasses
+from ptc.capture.sources import ArgumentSource, AttributeSource, ItemSource, Names, Source, fixed
+from ptc.capture.torch_machine import TorchMachine
+from ptc.capture.values.base import Value
+from ptc.capture.values.objects import OpaqueValue
+from ptc.capture.values.torch_module import ModuleValue
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.program import InputKind
+
+trust_package("torch")
+_PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+@wraps_subclasses(torch.Tensor)
+def _tensor(vm: TorchMachine, obj: torch.Tensor, source: Source) -> Value:
+    if type(obj) not in _PLAIN_TENSORS or obj.layout is not torch.strided:
+        if not isinstance(obj, torch.nn.Parameter) or obj.layout is not torch.strided:
+            vm.guard("TYPE", source, fixed(type(obj), type(obj).__name__))
+            return OpaqueValue(type(obj), source, obj)
+    sizes = vm.symbolic_sizes(obj, source)
+    vm.guard("TENSOR", source, tensor_facts(obj, frozenset(sizes)))
+    fake = vm.fakes.fake(obj, sizes)
+    value = TensorValue(fake, None, source, input_kind(obj, source), obj)
+    vm.remember(value)
+    return value
+
+
+def input_kind(obj: torch.Tensor, source: Source) -> InputKind:
+    """What a tensor is to the program, from where it was found."""
+    if isinstance(obj, torch.nn.Parameter):
+        return InputKind.PARAMETER
+    if isinstance(source, ItemSource) and isinstance(source.owner, AttributeSource):
+        if source.owner.name == "_buffers":
+            return InputKind.BUFFER
+    current: Source | None = source
+    while current is not None:
+        if isinstance(current, AttributeSource) and current.name != "__dict__":
+            return InputKind.CONSTANT
+        if current.base is None:
+            is_user = isinstance(current, ArgumentSource)
+            return InputKind.USER if is_user else InputKind.CONSTANT
+        current = current.base
+    return InputKind.USER
+
+
+@wraps_subclasses(torch.nn.Module)
+def _module(vm: TorchMachine, obj: torch.nn.Module, source: Source) -> Value:
+    if isinstance(obj, torch.jit.ScriptModule):
+        raise GraphBreak("PTC-B004", "a TorchScript module is called", "give the original module")
+    vm.guard("TYPE", source, fixed(type(obj), type(obj).__name__))
+    return ModuleValue(type(obj), source, obj)
+
+
+# -- guards -------------------------------------------------------------------------------------
+
+
+def tensor_facts(tensor: torch.Tensor, dynamic: frozenset[int]) -> tuple[Any, ...]:
+    """What a program relies on: class, dtype, device, requires_grad, sizes and strides (None where
+    symbolic), whether it is conjugated or negated lazily."""
+    shape = tuple(None if i in dynamic else size for i, size in enumerate(tensor.shape))
+    strides = None if dynamic else tuple(tensor.stride())
+    order = stride_order(tensor) if dynamic else None
+    return (
+        fixed(type(tensor), type(tensor).__name__),
+        fixed(tensor.dtype, str(tensor.dtype).replace("torch.", "")),
+        str(tensor.device),
+        tensor.requires_grad,
+        shape,
+        strides,
+        order,
+    )
+
+
+def stride_order(tensor: torch.Tensor) -> str:
+    """The layout class of a tensor with symbolic sizes."""
+    if tensor.is_contiguous():
+        return "contiguous"
+    if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):
+        return "channels_last"
+    return "other"
+
+
+def _tensor_words(guard: Guard) -> str:
+    cls, dtype, device, requires_grad, shape, strides, order = guard.payload
+    sizes = ["any" if size is None else str(size) for size in shape]
+    text = f"{guard.source} is a {dtype.hint} {cls.hint} of shape [{', '.join(sizes)}] on {device}"
+    if requires_grad:
+        text += " that requires grad"
+    if strides is not None:
+        text += f" with strides {list(strides)}"
+    elif order != "other":
+        text += f", {order}"
+    return text
+
+
+@guard_rule("TENSOR", _tensor_words)
+def _tensor_guard(guard: Guard, ref: str, names: Names) -> str:
+    cls, dtype, device, requires_grad, shape, strides, order = guard.payload
+    parts = [
+        f"type({ref}) is {cls.code(names, '')}",
+        f"{ref}.dtype is {dtype.code(names, '')}",
+        f"{ref}.requires_grad is {requires_grad}",
+        f"{ref}.device == {names(torch.device(device), device)}",
+    ]
+    if strides is not None:
+        parts += [f"{ref}.shape == {shape!r}", f"{ref}.stride() == {strides!r}"]
+    else:
+        parts.append(f"{ref}.ndim == {len(shape)}")
+        parts += [f"{ref}.shape[{i}] == {size}" for i, size in enumerate(shape) if size is not None]
+        if order == "contiguous":
+            parts.append(f"{ref}.is_contiguous()")
+        elif order == "channels_last":
+            memory_format = names(torch.channels_last, "channels_last")
+            parts.append(f"{ref}.is_contiguous(memory_format={memory_format})")
+    if dtype.obj.is_complex:
+        parts.append(f"not {ref}.is_conj()")
+    return " and ".join(parts)
+
+
+def _size_words(guard: Guard) -> str:
+    dim, (other, other_dim) = guard.payload
+    return f"{guard.source}.shape[{dim}] == {other}.shape[{other_dim}]"
+
+
+@guard_rule("SAME_SIZE", _size_words, rank=3)
+def _same_size(guard: Guard, ref: str, names: Names) -> str:
+    dim, (other, other_dim) = guard.payload
+    return f"{ref}.shape[{dim}] == {other.full_code(names)}.shape[{other_dim}]"
+
+
+@guard_rule("SHAPES", lambda g: f"sizes satisfy {g.payload[0]}", rank=4)
+def _shapes(guard: Guard, ref: str, names: Names) -> str:
+    """A condition on symbolic sizes; `{s0}` in its text stands for the size of that symbol."""
+    template, sizes = guard.payload
+    codes = {name: f"{source.full_code(names)}.shape[{dim}]" for name, source, dim in sizes}
+    return template.format(**codes)
+
+
+@guard_rule("MODULE_HOOKS", lambda g: f"{g.source} has {'' if g.payload else 'no '}hooks")
+def _module_hooks(guard: Guard, ref: str, names: Names) -> str:
+    test = (
+        f"{ref}._forward_hooks or {ref}._forward_pre_hooks or {ref}._backward_hooks"
+        f" or {ref}._backward_pre_hooks"
+    )
+    return f"({test})" if guard.payload else f"not ({test})"
+
+
+@guard_rule("GRAD_MODE", lambda g: f"gradients are {'' if g.payload else 'not '}recorded", rank=0)
+def _grad_mode(guard: Guard, ref: str, names: Names) -> str:
+    return f"{names(torch.is_grad_enabled, 'is_grad_enabled')}() is {guard.payload}"
+
+
+@guard_rule("INFERENCE_MODE", lambda g: f"inference mode is {'on' if g.payload else 'off'}", rank=0)
+def _inference_mode(guard: Guard, ref: str, names: Names) -> str:
+    return f"{names(torch.is_inference_mode_enabled, 'is_inference_mode')}() is {guard.payload}"
+
+
+@guard_rule("AUTOCAST", lambda g: f"autocast is {g.payload}", rank=0)
+def _autocast(guard: Guard, ref: str, names: Names) -> str:
+    enabled = names(torch._C._is_any_autocast_enabled, "is_any_autocast_enabled")
+    if not guard.payload:
+        return f"not {enabled}()"
+    state = names(autocast_state, "autocast_state")
+    return f"{state}() == {guard.payload!r}"
+
+
+def autocast_state() -> tuple[Any, ...]:
+    """Which devices autocast, and to what."""
+    return tuple(
+        (device, str(torch.get_autocast_dtype(device)))
+        for device in ("cpu", "cuda")
+        if torch.is_autocast_enabled(device)
+    )
+
+
+@guard_rule("DEFAULT_DTYPE", lambda g: f"the default dtype is {g.payload.hint}", rank=0)
+def _default_dtype(guard: Guard, ref: str, names: Names) -> str:
+    return f"{names(torch.get_default_dtype, 'get_default_dtype')}() is {guard.payload.code(names, '')}"
+
+
+@guard_rule("GLOBAL_HOOKS", "no module hooks are registered for all modules", rank=0)
+def _global_hooks(guard: Guard, ref: str, names: Names) -> str:
+    return f"not {names(any_global_hook, 'any_global_hook')}()"
+
+
+def any_global_hook() -> bool:
+    """Hooks of `torch.nn.modules.module.register_module_*_hook`."""
+    module = torch.nn.modules.module
+    return bool(
+        module._global_forward_pre_hooks
+        or module._global_forward_hooks
+        or module._global_backward_hooks
+        or module._global_backward_pre_hooks
+    )
+
+
+def guard_ambient(vm: TorchMachine) -> None:
+    """What every torch program depends on besides its inputs."""
+    vm.guard("GRAD_MODE", None, torch.is_grad_enabled())
+    vm.guard("INFERENCE_MODE", None, torch.is_inference_mode_enabled())
+    vm.guard("AUTOCAST", None, autocast_state())
+    default = torch.get_default_dtype()
+    vm.guard("DEFAULT_DTYPE", None, fixed(default, str(default).replace("torch.", "")))
+    if any_global_hook():
+        raise GraphBreak("PTC-B016", "hooks are registered for all modules")
+    vm.guard("GLOBAL_HOOKS", None)
+
+
