@@ -16,7 +16,7 @@ from ptc.codegen.epilogues import epilogue_lambda
 from ptc.codegen.operands import View, dense_view, is_constant, view
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index, floordiv, remainder
-from ptc.loops.nodes import Buffer, BufferKind, DType, Kernel, Program, TemplateKernel
+from ptc.loops.nodes import Buffer, BufferKind, Check, DType, Kernel, Program, TemplateKernel
 from ptc.loops.walk import walk_statements
 
 #: Types of sums that the runtime's matrix product has.
@@ -152,7 +152,7 @@ def static_dim(extent: Index) -> str:
 
 def gemm_plan(kernel: TemplateKernel, program: Program, options: Options) -> Plan | None:
     """A matrix product through the runtime, None where loops serve better."""
-    if kernel.dtype not in GEMM_TYPES or _has_checks(kernel):
+    if kernel.dtype not in GEMM_TYPES or has_checks(kernel):
         return None
     writer = _GemmWriter(kernel, program, options)
     if not writer.ranges.nonnegative(kernel.extents["k"] - 1):
@@ -160,8 +160,9 @@ def gemm_plan(kernel: TemplateKernel, program: Program, options: Options) -> Pla
     return writer.write()
 
 
-def _has_checks(kernel: TemplateKernel) -> bool:
-    return any(type(s).__name__ == "Check" for s in walk_statements(kernel.epilogue))
+def has_checks(kernel: TemplateKernel) -> bool:
+    """Whether the epilogue may fail, which the runtime's kernels cannot pass on."""
+    return any(isinstance(s, Check) for s in walk_statements(kernel.epilogue))
 
 
 class _GemmWriter(ContractionWriter):

@@ -26,11 +26,13 @@ def epilogue_lambda(
     parameters: Sequence[tuple[str, Index]],
     lane_var: str,
     outputs: Mapping[str, Index],
+    *,
+    aligned: bool = True,
 ) -> list[str]:
     """Lines of `const auto epilogue = [=](vec acc, int64_t ..., int lanes) {...};`.
 
     `parameters` are the variables the runtime passes after `acc`, with their extents; the last one,
-    `lane_var`, is the first lane's. `outputs` gives the template's output variables in terms of them.
+    `lane_var`, is the first lane's. `outputs` gives the template's output variables in terms of them. `aligned`: groups of lanes begin at multiples of the native vector.
     """
     width = ctx.lanes_max
     statements = Substitution(outputs, simplify=ctx.ranges.simplify).body(body)
@@ -46,9 +48,12 @@ def epilogue_lambda(
     for name, _ in parameters:
         ctx.writer.define(name)
     state = ctx.writer.snapshot()
-    align = max(1, min(width, ctx.lanes_max * 4 // dtype.itemsize))
+    align = max(1, min(width, ctx.lanes_max * 4 // dtype.itemsize)) if aligned else 1
+    extent = dict(parameters)[lane_var].constant
+    whole = aligned and dtype.itemsize == 4 and extent is not None and extent % width == 0
     try:
-        _vector_epilogue(ctx, statements, dtype, Lanes(lane_var, width, None, align))
+        lanes = Lanes(lane_var, width, None, align)
+        _vector_epilogue(ctx, statements, dtype, lanes, whole=whole)
     except UnvectorisableError:
         ctx.writer.restore(state)
         _lane_epilogue(ctx, statements, dtype, lane_var)
@@ -56,10 +61,13 @@ def epilogue_lambda(
     return ctx.writer.text()
 
 
-def _vector_epilogue(ctx: Context, body: Sequence[Stmt], dtype: DType, lanes: Lanes) -> None:
-    for count in (None, "lanes"):
+def _vector_epilogue(
+    ctx: Context, body: Sequence[Stmt], dtype: DType, lanes: Lanes, *, whole: bool
+) -> None:
+    """Full vectors, and unless there are only such, those cut short by a row's end."""
+    for count in (None,) if whole else (None, "lanes"):
         header = f"if (lanes == {lanes.width})" if count is None else "else"
-        ctx.writer.open(header, frozenset(), fixed=True)
+        ctx.writer.open("" if whole else header, frozenset(), fixed=True)
         ctx.lets[ACC] = Value("acc", dtype, varying=True)
         with ctx.vector(Lanes(lanes.var, lanes.width, count, lanes.align)):
             write_statements(ctx, body)

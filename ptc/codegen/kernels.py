@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ptc.codegen.contractions import Options, Plan, gemm_plan
+from ptc.codegen.convolutions import conv_plan
 from ptc.codegen.cpp import KernelCode, kernel_code
 from ptc.codegen.expand import expand_template
 from ptc.loops.nodes import (
@@ -87,4 +88,6 @@ def contraction_plan(kernel: TemplateKernel, program: Program, options: Options)
     """The runtime's kernel for a contraction, None if there is none for it."""
     if kernel.template == "gemm":
         return gemm_plan(kernel, program, options)
+    if kernel.template.startswith("conv"):
+        return conv_plan(kernel, program, options)
     return None

@@ -80,11 +80,19 @@ class Library:
         if status:
             raise NativeError(f"{status}: {self.api.last_error(self.session).decode()}")
         results: list[Any] = []
-        for (block, size), (shape, dtype) in zip(blocks, shapes, strict=True):
+        for output, (block, size), (shape, dtype) in zip(
+            program.outputs, blocks, shapes, strict=True
+        ):
             assert (block[:GUARD] == 0xFF).all(), "written before the output"
             assert (block[GUARD + size :] == 0xFF).all(), "written behind the output"
             data = block[GUARD : GUARD + size].tobytes()
-            results.append(np.frombuffer(data, STORAGE_TYPES[dtype]).reshape(shape))
+            flat = np.frombuffer(data, STORAGE_TYPES[dtype])
+            if isinstance(output, str):
+                strides = [int(s.evaluate(known)) * dtype.itemsize
+                           for s in program.buffers[output].strides]  # fmt: skip
+                results.append(np.lib.stride_tricks.as_strided(flat, shape, strides))
+            else:
+                results.append(flat.reshape(shape))
         return results
 
     def close(self) -> None:

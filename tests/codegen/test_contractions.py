@@ -133,3 +133,144 @@ def test_transposed_output_and_row_bias() -> None:
 def test_threads() -> None:
     check(program(gemm_text(1, 64, 300, 70)), sizes={"s0": 2}, threads=3, factor=8.0)
     check(program(gemm_text(1, 64, 300, 70)), sizes={"s0": 2}, threads=3, live=False, factor=8.0)
+
+
+CONV = """
+    program conv
+    size s0 "n" [1..]
+    input x: f32[{n}, {ch}, {image}] strides({x_strides})
+    weight w: f32[{o}, {c}, {taps}] strides({w_strides})
+    weight bias: f32[{o}] strides(1)
+    input unused: f32[s0] strides(1)
+    output y: f32[{n}, {o}, {out}] strides({y_strides})
+    inputs x, w, bias, unused
+    outputs y
+    template conv: conv{rank}d f32
+      extent n = {n}
+      extent o = {o}
+      extent c = {c}
+      extent ch = {ch}
+{extents}
+      attr stride = {stride}
+      attr padding = {padding}
+      attr dilation = {dilation}
+      attr groups = {groups}
+      attr transposed = {transposed}
+      attr output_padding = {output_padding}
+      operand x(n, ch, {p}) = {value}
+      operand w(o, c, {k}) = w[o, c, {k}]
+      epilogue:
+        y[n, o, {y}] = max(add(%acc, bias[o]), 0.0:f32)
+"""
+
+
+def conv_text(
+    image: tuple[int, ...], taps: tuple[int, ...], *, n: int | str = 2, ch: int = 3, o: int = 20,
+    stride: int = 1, padding: int = 1, dilation: int = 1, groups: int = 1, last: bool = False,
+    transposed: bool = False, prologue: str = "{}",
+) -> str:  # fmt: skip
+    """A convolution of channels-first or (`last`) channels-last memory."""
+    rank = len(image)
+    c = ch // groups
+    if transposed:
+        out = [(i - 1) * stride - 2 * padding + (k - 1) * dilation + 1
+               for i, k in zip(image, taps, strict=True)]  # fmt: skip
+    else:
+        out = [(i + 2 * padding - (k - 1) * dilation - 1) // stride + 1
+               for i, k in zip(image, taps, strict=True)]  # fmt: skip
+
+    def strides(channels: int, spatial: list[int]) -> str:
+        if last:
+            plane = int(np.prod(spatial))
+            inner = [int(np.prod(spatial[d + 1 :])) * channels for d in range(rank)]
+            return ", ".join(map(str, [plane * channels, 1, *inner]))
+        dims = [channels, *spatial]
+        return ", ".join(str(int(np.prod(dims[d:]))) for d in range(rank + 2))
+
+    names = {letter: ", ".join(f"{letter}{d}" for d in range(rank)) for letter in "pky"}
+    extents = [f"      extent {letter}{d} = {v}"
+               for letter, values in (("y", out), ("k", taps), ("p", image))
+               for d, v in enumerate(values)]  # fmt: skip
+    return CONV.format(
+        n=n, ch=ch, c=c, o=o, rank=rank, groups=groups, transposed=transposed, **names,
+        image=", ".join(map(str, image)), taps=", ".join(map(str, taps)),
+        out=", ".join(map(str, out)), x_strides=strides(ch, list(image)),
+        y_strides=strides(o, out), extents="\n".join(extents),
+        w_strides=", ".join(str(int(np.prod([c, *taps][d:]))) for d in range(rank + 2)),
+        stride=[stride] * rank, padding=[padding] * rank, dilation=[dilation] * rank,
+        output_padding=[0] * rank, value=prologue.format(f"x[n, ch, {names['p']}]"),
+    )  # fmt: skip
+
+
+CONVS = {
+    "3x3": conv_text((9, 11), (3, 3)),
+    "3x3 channels last": conv_text((9, 11), (3, 3), ch=16, last=True),
+    "7x7 stride 2": conv_text((20, 21), (7, 7), stride=2, padding=3),
+    "1x1": conv_text((7, 7), (1, 1), ch=24, o=40, padding=0, last=True),
+    "1x1 stride 2": conv_text((8, 8), (1, 1), ch=24, o=32, padding=0, stride=2, last=True),
+    "dilated": conv_text((12, 12), (3, 3), dilation=2, padding=2),
+    "grouped": conv_text((8, 9), (3, 3), ch=12, o=24, groups=3, last=True),
+    "depthwise": conv_text((8, 9), (3, 3), ch=20, o=20, groups=20, last=True),
+    "depthwise stride 2": conv_text((9, 9), (5, 5), ch=32, o=32, groups=32, stride=2, padding=2,
+                                    last=True),
+    "1d": conv_text((30,), (5,), ch=8, padding=2),
+    "3d": conv_text((5, 6, 7), (3, 3, 3), ch=4, o=8),
+    "batch": conv_text((9, 11), (3, 3), n="s0", ch=16, last=True),
+    "prologue": conv_text((9, 11), (3, 3), prologue="max({}, 0.0:f32)"),
+    "transposed": conv_text((5, 6), (3, 3), stride=2, transposed=True),
+    "transposed grouped": conv_text((5, 6), (2, 2), ch=8, o=8, groups=2, stride=2, padding=0,
+                                    transposed=True, last=True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["live", "frozen"])
+@pytest.mark.parametrize("case", CONVS)
+def test_convolutions(case: str, live: bool) -> None:
+    p = program(CONVS[case])
+    verify(p)
+    check(p, sizes={"s0": 3}, live=live, factor=20.0)
+
+
+@pytest.mark.parametrize("case", ["3x3", "grouped", "transposed", "1d"])
+def test_convolutions_as_loops(case: str) -> None:
+    """The expansion alone, which other element types use."""
+    text = CONVS[case].replace("f32", "f64")
+    check(program(text), sizes={"s0": 3})
+
+
+ATTENTION = """
+    program attention
+    size s0 "n" [1..]
+    input q: {t}[2, 3, s0, 16] strides(48*s0, 16*s0, 16, 1)
+    input k: {t}[2, 3, 21, 16] strides(1008, 16, 48, 1)
+    input v: {t}[2, 3, 21, 24] strides(1512, 504, 24, 1)
+    input m: {t}[s0, 21] strides(21, 1)
+    output y: {t}[2, s0, 3, 24] strides(72*s0, 72, 24, 1)
+    inputs q, k, v, m
+    outputs y
+    template attention: attention {t}
+      extent b = 2
+      extent h = 3
+      extent i = s0
+      extent d = 24
+      extent s = 21
+      extent e = 16
+      attr scale = 0.25
+      attr causal = {causal}
+      operand q(b, h, i, e) = q[b, h, i, e]
+      operand k(b, h, s, e) = k[b, h, s, e]
+      operand v(b, h, s, d) = v[b, h, s, d]
+{mask}
+      epilogue:
+        y[b, i, h, d] = %acc
+"""
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("mask", [True, False])
+def test_attention(dtype: str, causal: bool, mask: bool) -> None:
+    operand = "      operand mask(b, h, i, s) = m[i, s]" if mask else ""
+    text = ATTENTION.format(t=dtype, causal=causal, mask=operand)
+    for size in (1, 19):
+        check(program(text.replace("\n\n", "\n")), sizes={"s0": size}, factor=8.0)
