@@ -26,4 +26,7 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.sort",
     "ptc.ops.upsample",
     "ptc.ops.rnn",
+    "ptc.ops.grid",
+    "ptc.ops.distance",
+    "ptc.ops.refusals",
 )

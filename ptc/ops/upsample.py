@@ -279,7 +279,7 @@ def _cubic_taps(
         whole = k.let(b.min_(b.cast(floor, DType.I64), last), "whole")
         rest = b.sub(real, b.cast(whole, dtype))
         t = k.let(b.min_(b.max_(rest, 0.0), 1.0), "rest")
-        weights = [k.let(w, "weight") for w in _cubic_weights(t)]
+        weights = [k.let(w, "weight") for w in cubic_weights(t)]
         return [
             (_neighbour(k, axis, whole, step), weight)
             for step, weight in zip((-1, 0, 1, 2), weights, strict=True)
@@ -288,7 +288,7 @@ def _cubic_taps(
     return taps
 
 
-def _cubic_weights(t: Expr) -> list[Expr]:
+def cubic_weights(t: Expr) -> list[Expr]:
     """Cubic convolution weights of the four elements around a position `t` after the second."""
     one = b.literal(1.0, t.dtype)
     after = b.sub(one, t)

@@ -1,0 +1,108 @@
+"""Operators that are known and not compiled, each with its code, its reason and a way out."""
+
+from __future__ import annotations
+
+import torch
+
+from ptc.loops import build as b
+from ptc.loops.nodes import DType
+from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
+from ptc.ops.registry import lowers, refuses, samples
+from ptc.support.diagnostics import CompileError
+
+aten = torch.ops.aten
+
+_EVAL = "call model.eval(); random numbers in inference are not compiled yet"
+
+refuses(
+    aten.rand.default,
+    aten.rand_like.default,
+    aten.randn.default,
+    aten.randn_like.default,
+    aten.randint.default,
+    aten.randint.low,
+    aten.randint_like.default,
+    aten.randint_like.low_dtype,
+    aten.randperm.default,
+    aten.bernoulli.default,
+    aten.bernoulli.p,
+    aten.multinomial.default,
+    aten.normal.Tensor_Tensor,
+    aten.normal.Tensor_float,
+    aten.normal.float_Tensor,
+    aten.normal_functional.default,
+    aten.uniform.default,
+    aten.exponential.default,
+    aten.geometric.default,
+    aten.cauchy.default,
+    aten.log_normal.default,
+    aten.poisson.default,
+    aten.rrelu_with_noise_functional.default,
+    code="PTC-O002",
+    reason="draws random numbers",
+    hint=_EVAL,
+)
+refuses(
+    aten.nonzero.default,
+    aten.masked_select.default,
+    aten.unique_consecutive.default,
+    aten._unique2.default,
+    aten.unique_dim.default,
+    aten.repeat_interleave.Tensor,
+    aten.bincount.default,
+    code="PTC-O003",
+    reason="gives a tensor whose size depends on data",
+    hint="use torch.where(mask, x, other), a fixed size, or compute it outside the model",
+)
+refuses(
+    aten._local_scalar_dense.default,
+    code="PTC-O003",
+    reason="turns tensor data into a Python number",
+    hint="keep the value a tensor (drop .item(), int() or float() on it)",
+)
+refuses(
+    aten._fft_r2c.default,
+    aten._fft_c2r.default,
+    aten._fft_c2c.default,
+    code="PTC-O005",
+    reason="computes with complex tensors, which are not compiled",
+    hint="compute the spectrum outside the model and pass it in",
+)
+refuses(
+    aten._embedding_bag.default,
+    aten._embedding_bag_forward_only.default,
+    code="PTC-O004",
+    reason="is not compiled yet",
+    hint="use nn.Embedding and a sum or mean over the positions",
+)
+refuses(
+    aten._adaptive_avg_pool2d_backward.default,
+    aten._adaptive_avg_pool3d_backward.default,
+    aten.avg_pool2d_backward.default,
+    aten.avg_pool3d_backward.default,
+    aten.convolution_backward.default,
+    aten.max_pool2d_with_indices_backward.default,
+    aten.max_pool3d_with_indices_backward.default,
+    code="PTC-O006",
+    reason="belongs to a backward pass; training is not compiled yet",
+    hint="compile the model under torch.no_grad() for inference",
+)
+
+
+@lowers(aten.native_dropout.default)
+def lower_dropout(
+    ctx: LoweringContext, x: TensorValue, p: float, train: bool | None
+) -> tuple[TensorValue, TensorValue]:
+    """In evaluation, x and a mask of ones; in training it draws random numbers."""
+    if train is not False and p != 0.0:
+        raise CompileError(
+            "PTC-O002", f"dropout with p={p} in training mode draws random numbers", hint=_EVAL
+        )
+    return x, ctx.pointwise(x.shape, DType.BOOL, lambda _: b.literal(True, DType.BOOL))
+
+
+samples(
+    aten.native_dropout.default,
+    sample(T("f32[3,4]"), 0.5, False, exact=True),
+    sample(T("bf16[3]"), 0.1, False, exact=True),
+)
