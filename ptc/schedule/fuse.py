@@ -5,7 +5,10 @@ Cost is near-linear in the number of kernels: each looks at its own readers and 
 
 from __future__ import annotations
 
-from ptc.loops.nodes import Program
+from dataclasses import replace
+
+from ptc.loops.nodes import BufferKind, Program
+from ptc.loops.walk import reads
 from ptc.schedule.epilogue import absorb_consumers
 from ptc.schedule.inline import inline_producers
 from ptc.schedule.kernels import KernelGraph
@@ -27,3 +30,29 @@ def fuse_rows(program: Program) -> Program | None:
     for position in graph.order():
         shrink_buffers(graph, position)
     return graph.finish() if graph.changed else None
+
+
+def fuse_prepare(program: Program) -> Program | None:
+    """The prepare kernels fused among themselves; intermediate results stay PREPARED buffers."""
+    if len(program.prepare) < 2:
+        return None
+    needed = set().union(*[reads(k) for k in program.kernels])
+    outputs = tuple([n for n, b in program.buffers.items() if b.kind is BufferKind.PREPARED])
+    buffers = {
+        n: replace(b, kind=BufferKind.TEMP) if b.kind is BufferKind.PREPARED else b
+        for n, b in program.buffers.items()
+    }
+    part = replace(
+        program,
+        buffers=buffers,
+        outputs=tuple([n for n in outputs if n in needed]),
+        kernels=program.prepare,
+        prepare=(),
+    )
+    for run in (fuse_elementwise, fuse_rows):
+        part = run(part) or part
+    result = {
+        n: replace(b, kind=BufferKind.PREPARED) if n in outputs else b
+        for n, b in part.buffers.items()
+    }
+    return replace(program, buffers=result, prepare=part.kernels)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from ptc.loops.nodes import Program
 from ptc.loops.verifier import verify
-from ptc.schedule.fuse import fuse_elementwise, fuse_rows
+from ptc.schedule.fuse import fuse_elementwise, fuse_prepare, fuse_rows
 from ptc.schedule.layout import choose_layouts
+from ptc.schedule.memory import plan_memory
+from ptc.schedule.prepare import fold_scales, move_costly, move_to_prepare
 from ptc.schedule.share import share_values
 from ptc.schedule.simplify import fold_constants, remove_dead_kernels
 from ptc.schedule.vectors import vectorise
@@ -35,15 +37,20 @@ def bind_shared_values(program: Program) -> Program:
 
 def passes(options: Options) -> list[tuple[str, Pass]]:
     """Names and passes, in the order they run."""
+    frozen: list[tuple[str, Pass]] = [("prepare", move_to_prepare), ("fold", fold_scales)]
     return [
         ("simplify", remove_dead_kernels),
         ("constants", fold_constants),
+        *([("prepare-costly", move_costly)] if options.freeze else []),
         ("fuse-elementwise", fuse_elementwise),
+        *(frozen if options.freeze else []),
         ("layout", choose_layouts),
         ("fuse-rows", fuse_rows),
         ("clean", remove_dead_kernels),
+        ("fuse-prepare", fuse_prepare),
         ("vectors", vectorise),
         ("share", bind_shared_values),
+        ("memory", plan_memory),
     ]
 
 
