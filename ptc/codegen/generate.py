@@ -83,11 +83,13 @@ def with_manifest(sources: Sources, name: str, manifest: str) -> Sources:
 
 
 def _weight_table(entries: Sequence[Entry]) -> tuple[Weight, ...]:
-    """Every WEIGHT buffer of any entry, once."""
+    """Every WEIGHT buffer of any entry, once: first those among a program's inputs, in their order."""
     found: dict[str, Buffer] = {}
     written = {back.buffer for entry in entries for back in entry.write_backs}
     for entry in entries:
-        for buffer in entry.program.buffers.values():
+        buffers = entry.program.buffers
+        for name in dict.fromkeys((*entry.program.inputs, *buffers)):
+            buffer = buffers[name]
             if buffer.kind is not BufferKind.WEIGHT:
                 continue
             known = found.setdefault(buffer.name, buffer)
