@@ -255,7 +255,6 @@ def _link(
     library = folder / f"lib{sources.name}.so"
     command = [
         *_link_driver(compiler),
-        *_target_flags(target, compiler)[:0],
         *_LINK_FLAGS,
         f"-Wl,-soname,lib{sources.name}.so",
         "-o",
@@ -287,8 +286,9 @@ def _link_driver(compiler: Compiler) -> tuple[str, ...]:
 def _unit_flags(
     unit: Unit, target: Target, compiler: Compiler, optimise: str
 ) -> tuple[str, ...]:
-    isa = () if unit.baseline else _target_flags(target, compiler)
-    return (optimise, *_COMMON_FLAGS, *isa)
+    if unit.baseline:
+        return ("-O1", *_COMMON_FLAGS)  # the host's code is not worth the optimiser's time
+    return (optimise, *_COMMON_FLAGS, *_target_flags(target, compiler))
 
 
 def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
