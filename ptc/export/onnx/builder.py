@@ -1,0 +1,267 @@
+"""The builder that ONNX rules write to: values, constants, sizes, operators, all as onnx_ir nodes.
+
+Implements `ptc.ops.onnx_protocol.OnnxBuilder`. Knows neither the aten graph nor any operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx_ir as ir
+
+from ptc.export.onnx.types import onnx_type
+from ptc.loops.index import Index
+from ptc.loops.nodes import DType
+from ptc.ops.onnx_protocol import OnnxTensor, ResultType, Size
+from ptc.support.diagnostics import InternalError
+
+_NUMPY: dict[DType, Any] = {
+    DType.F64: np.float64,
+    DType.F32: np.float32,
+    DType.F16: np.float16,
+    DType.BF16: ml_dtypes.bfloat16,
+    DType.I64: np.int64,
+    DType.I32: np.int32,
+    DType.I16: np.int16,
+    DType.I8: np.int8,
+    DType.U8: np.uint8,
+    DType.BOOL: np.bool_,
+}
+
+
+class Builder:
+    """One ONNX graph under construction.
+
+    `symbols` says where each size symbol is read: the value and the axis, or the value alone for an
+    integer input.
+    """
+
+    def __init__(self, opset: int) -> None:
+        self.opset = opset
+        self.nodes: list[ir.Node] = []
+        self.initializers: dict[str, ir.Value] = {}
+        self.values: dict[str, ir.Value] = {}
+        self.symbols: dict[str, tuple[OnnxTensor, int | None]] = {}
+        self.results: tuple[ResultType, ...] = ()
+        self._prefix = ""
+        self._metadata: dict[str, str] = {}
+        self._count = 0
+        self._constants: dict[Any, OnnxTensor] = {}
+        self._sizes: dict[Index, OnnxTensor] = {}
+        self._casts: dict[tuple[str, DType], OnnxTensor] = {}
+
+    # --- the protocol -----------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> DType:
+        return self.results[0].dtype
+
+    @property
+    def shape(self) -> tuple[Index, ...]:
+        return self.results[0].shape
+
+    def op(
+        self, kind: str, *inputs: OnnxTensor | None, dtype: DType | None = None, **attributes: Any
+    ) -> OnnxTensor:
+        if dtype is None:
+            dtype = next(value.dtype for value in inputs if value is not None)
+        return self.ops(kind, *inputs, dtypes=[dtype], **attributes)[0]
+
+    def ops(
+        self, kind: str, *inputs: OnnxTensor | None, dtypes: Sequence[DType], **attributes: Any
+    ) -> tuple[OnnxTensor, ...]:
+        trimmed = list(inputs)
+        while trimmed and trimmed[-1] is None:
+            trimmed.pop()
+        outputs = [OnnxTensor(self._fresh(kind), dtype) for dtype in dtypes]
+        declared = [self._declare(tensor) for tensor in outputs]
+        sources = [None if value is None else self.values[value.name] for value in trimmed]
+        node = ir.node(
+            kind, sources, attributes or None, outputs=declared, name=outputs[0].name,
+            metadata_props=dict(self._metadata),
+        )  # fmt: skip
+        self.nodes.append(node)
+        return tuple(outputs)
+
+    def constant(self, value: Any, dtype: DType) -> OnnxTensor:
+        array = _array(value, dtype)
+        key = (dtype, array.shape, array.tobytes())
+        known = self._constants.get(key)
+        if known is None:
+            name = self._unique(f"constant_{len(self._constants)}")
+            known = self._constants[key] = OnnxTensor(name, dtype)
+            self.add_initializer(known, ir.tensor(array, dtype=onnx_type(dtype), name=name))
+        return known
+
+    def sizes(self, values: Sequence[Size]) -> OnnxTensor:
+        indices = [Index.of(value) for value in values]
+        numbers = [index.constant for index in indices]
+        if None not in numbers:
+            return self.constant(numbers, DType.I64)
+        parts = [
+            self.constant([index.constant], DType.I64)
+            if index.constant is not None
+            else self._size(index)
+            for index in indices
+        ]
+        return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0)
+
+    def size(self, value: Size) -> OnnxTensor:
+        index = Index.of(value)
+        if index.constant is not None:
+            return self.constant(index.constant, DType.I64)
+        return self.op("Squeeze", self._size(index), self.constant([0], DType.I64))
+
+    def cast(self, x: OnnxTensor, dtype: DType) -> OnnxTensor:
+        if x.dtype is dtype:
+            return x
+        key = (x.name, dtype)
+        known = self._casts.get(key)
+        if known is None:
+            made = self.op("Cast", x, dtype=dtype, to=int(onnx_type(dtype)))
+            known = self._casts[key] = OnnxTensor(made.name, dtype, x.shape)
+        return known
+
+    # --- for the translation ----------------------------------------------------------------------
+
+    def begin(self, name: str, results: tuple[ResultType, ...], metadata: Mapping[str, str]) -> None:
+        """What is emitted from here on serves the aten operator `name`."""
+        self._prefix = name
+        self.results = results
+        self._metadata = dict(metadata)
+
+    def add_input(self, name: str, dtype: DType, shape: tuple[Index, ...], dims: ir.Shape) -> OnnxTensor:
+        """Declare a graph input (or an initializer to be) under its own name."""
+        tensor = OnnxTensor(self._unique(name), dtype, shape)
+        self._declare(tensor, dims)
+        return tensor
+
+    def add_initializer(self, tensor: OnnxTensor, content: ir.TensorProtocol) -> None:
+        value = self.values.get(tensor.name) or self._declare(tensor)
+        value.const_value = content
+        value.shape = ir.Shape(content.shape)
+        self.initializers[tensor.name] = value
+
+    def rename(self, tensor: OnnxTensor, name: str) -> OnnxTensor:
+        """An Identity whose result has exactly `name`."""
+        result = OnnxTensor(self._unique(name), tensor.dtype, tensor.shape)
+        declared = self._declare(result)
+        node = ir.node(
+            "Identity", [self.values[tensor.name]], outputs=[declared], name=f"output_{name}"
+        )
+        self.nodes.append(node)
+        return result
+
+    # --- insides ------------------------------------------------------------------------------------
+
+    def _declare(self, tensor: OnnxTensor, shape: ir.Shape | None = None) -> ir.Value:
+        type_ = ir.TensorType(onnx_type(tensor.dtype))
+        value = ir.Value(name=tensor.name, type=type_, shape=shape)
+        self.values[tensor.name] = value
+        return value
+
+    def _fresh(self, kind: str) -> str:
+        self._count += 1
+        return self._unique(f"{self._prefix}/{kind}_{self._count}")
+
+    def _unique(self, name: str) -> str:
+        if name in self.values:
+            raise InternalError("export", f"two ONNX values are called `{name}`")
+        return name
+
+    def _size(self, index: Index) -> OnnxTensor:
+        """A symbolic size as a tensor of one element."""
+        known = self._sizes.get(index)
+        if known is None:
+            values = {name: _SizeValue(self, self._symbol(name)) for name in index.free_vars()}
+            result = index.evaluate(values, _SizeValue.least, _SizeValue.greatest)
+            known = self._sizes[index] = result.tensor
+        return known
+
+    def _symbol(self, name: str) -> OnnxTensor:
+        variable = Index.var(name)
+        known = self._sizes.get(variable)
+        if known is not None:
+            return known
+        if name not in self.symbols:
+            raise InternalError("export", f"the size {name} has no source")
+        source, axis = self.symbols[name]
+        if axis is None:
+            wide = self.cast(source, DType.I64)
+            made = self.op("Reshape", wide, self.constant([1], DType.I64))
+        else:
+            made = self.op("Shape", source, dtype=DType.I64, start=axis, end=axis + 1)
+        self._sizes[variable] = made
+        return made
+
+
+class _SizeValue:
+    """A size under evaluation: Python's operators emit ONNX's."""
+
+    def __init__(self, builder: Builder, tensor: OnnxTensor) -> None:
+        self.builder = builder
+        self.tensor = tensor
+
+    def _apply(self, kind: str, other: _SizeValue | int, swap: bool = False) -> _SizeValue:
+        right = self._lift(other)
+        pair = (right, self.tensor) if swap else (self.tensor, right)
+        return _SizeValue(self.builder, self.builder.op(kind, *pair))
+
+    def _lift(self, other: _SizeValue | int) -> OnnxTensor:
+        if isinstance(other, _SizeValue):
+            return other.tensor
+        return self.builder.constant([other], DType.I64)
+
+    def __add__(self, other: _SizeValue | int) -> _SizeValue:
+        return self._apply("Add", other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: _SizeValue | int) -> _SizeValue:
+        return self._apply("Mul", other)
+
+    __rmul__ = __mul__
+
+    def __mod__(self, other: _SizeValue | int) -> _SizeValue:
+        return self._apply("Mod", other)
+
+    def __rmod__(self, other: int) -> _SizeValue:
+        return self._apply("Mod", other, swap=True)
+
+    def __floordiv__(self, other: _SizeValue | int) -> _SizeValue:
+        # ONNX divides towards zero; what divides evenly has no rounding.
+        even = self._apply("Sub", self % other)
+        return even._apply("Div", other)
+
+    def __rfloordiv__(self, other: int) -> _SizeValue:
+        return _SizeValue(self.builder, self._lift(other)) // self
+
+    @staticmethod
+    def least(a: Any, b: Any) -> Any:
+        return _extremum("Min", a, b)
+
+    @staticmethod
+    def greatest(a: Any, b: Any) -> Any:
+        return _extremum("Max", a, b)
+
+
+def _extremum(kind: str, a: Any, b: Any) -> Any:
+    if isinstance(a, _SizeValue):
+        return a._apply(kind, b)
+    if isinstance(b, _SizeValue):
+        return b._apply(kind, a)
+    return min(a, b) if kind == "Min" else max(a, b)
+
+
+def _array(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    """A number or nest of lists; out-of-range integers wrap, as a cast in eager does."""
+    target = _NUMPY[dtype]
+    if dtype.is_int:
+        wide = np.asarray(value)
+        if wide.dtype.kind == "f":
+            wide = np.trunc(wide)
+        return wide.astype(np.int64).astype(target)
+    return np.asarray(value, dtype=np.float64 if dtype.is_float else None).astype(target)

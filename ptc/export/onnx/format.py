@@ -1,0 +1,69 @@
+"""The ONNX exporter: translate, tidy, save, check with onnx.checker and ONNX Runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import onnx_ir as ir
+from onnx_ir.passes.common import RemoveUnusedNodesPass
+
+from ptc.export.check import call_inputs
+from ptc.export.formats import ExportOptions, Runner, Written
+from ptc.export.onnx import run
+from ptc.export.onnx.translate import NEWEST_OPSET, OLDEST_OPSET, translate
+from ptc.graph.program import AtenProgram
+from ptc.support.diagnostics import CompileError, InternalError
+
+#: The version our rules are written for. Newer ones only widen types of the operators used.
+DEFAULT_OPSET = 23
+
+#: A protobuf file ends at 2 GB; weights beyond this go into a file beside it.
+EXTERNAL_BYTES = 1_500_000_000
+#: Smaller tensors stay in the model file even then.
+_EXTERNAL_TENSOR = 1024
+
+
+class OnnxFormat:
+    """`--format onnx`. Settings: `opset`, `external` (weights in a file of their own; by default only
+    when the model would be too large)."""
+
+    name = "onnx"
+    suffix = ".onnx"
+
+    def write(self, program: AtenProgram, path: Path, options: ExportOptions) -> Written:
+        opset = options.settings.get("opset", DEFAULT_OPSET)
+        if not isinstance(opset, int) or not OLDEST_OPSET <= opset <= NEWEST_OPSET:
+            raise CompileError(
+                "PTC-E023",
+                f"opset {opset} is not supported, expected {OLDEST_OPSET}..{NEWEST_OPSET}",
+            )
+        model = translate(program, options, opset)
+        RemoveUnusedNodesPass()(model)
+        size = sum(value.const_value.nbytes for value in model.graph.initializers.values()
+                   if value.const_value is not None)  # fmt: skip
+        files = self._save(model, path, options.settings.get("external", size > EXTERNAL_BYTES))
+        _check(path)
+        return Written(files, len(model.graph), {"opset": str(opset)})
+
+    def _save(self, model: ir.Model, path: Path, external: bool) -> tuple[Path, ...]:
+        if not external:
+            ir.save(model, path)
+            return (path,)
+        beside = f"{path.name}.data"
+        ir.save(model, path, external_data=beside, size_threshold_bytes=_EXTERNAL_TENSOR)
+        return (path, path.parent / beside)
+
+    def load(self, program: AtenProgram, path: Path) -> Runner:
+        return run.load(path, [program.inputs[index].name for index in call_inputs(program)])
+
+
+FORMAT = OnnxFormat()
+
+
+def _check(path: Path) -> None:
+    """The official checker, shape inference included. By path: it then reads weights beside it."""
+    try:
+        onnx.checker.check_model(str(path), full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise InternalError("export", f"onnx.checker refuses the model: {error}") from error
