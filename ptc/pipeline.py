@@ -22,7 +22,7 @@ from ptc.artifact.package import land
 from ptc.artifact.verify import Verification, input_sets, verify_entry
 from ptc.artifact.weights import WeightImage, embed, write_image
 from ptc.autograd.functionalise import functionalise
-from ptc.capture.api import capture_program
+from ptc.capture.api import DynamicSpec, capture_program
 from ptc.codegen import toolchain
 from ptc.codegen.entry import Entry
 from ptc.codegen.generate import Generated, generate, with_manifest
@@ -266,10 +266,22 @@ def _compile_entry(
 
 def capture_entry(request: EntryRequest) -> CapturedProgram:
     """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed."""
-    return capture_program(
-        request.function, request.args, dict(request.kwargs), dynamic=request.dynamic,
-        name=request.name,
-    )  # fmt: skip
+    dynamic = None
+    if request.dynamic:
+        dynamic = DynamicSpec(
+            {
+                path: {number: (dim.name, dim.lower, dim.upper) for number, dim in dims.items()}
+                for path, dims in request.dynamic.items()
+            }
+        )
+    with torch.no_grad():
+        return capture_program(
+            request.function,
+            request.args,
+            dict(request.kwargs),
+            dynamic=dynamic,
+            name=request.name,
+        )
 
 
 @dataclass(frozen=True, slots=True)

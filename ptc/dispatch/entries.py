@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ptc.capture.api import CapturedFrame, CaptureOptions, capture_frame
+from ptc.capture.api import CapturedFrame, CaptureOptions, DynamicSpec, capture_frame
 from ptc.dispatch.config import STATISTICS, CompileConfig
 from ptc.dispatch.notices import notify
+from ptc.dispatch.promotion import promoted_sizes
 from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError, Diagnostic, Location
 
@@ -109,20 +110,26 @@ class CodeCache:
                 return _run_natively
             frame = capture_frame(
                 fn, args, kwargs,
-                options=self._options(),
+                options=self._options(fn, args, kwargs),
                 compile_graph=self.compiler.compile_graph,
                 dispatch=self.compiler.dispatch,
             )  # fmt: skip
             self._account(fn, frame)
-            entry = CacheEntry(frame.guards.check, frame.run or _run_natively, frame)
+            entry = CacheEntry(frame.guards.check, frame.code_fn or _run_natively, frame)
             self.entries = (entry, *self.entries)
             return entry.run
 
-    def _options(self) -> CaptureOptions:
-        return CaptureOptions(
-            dynamic=self.compiler.config.dynamic,
-            previous=tuple(entry.frame for entry in self.entries),
-        )
+    def _options(
+        self, fn: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> CaptureOptions:
+        dynamic = self.compiler.config.dynamic
+        spec: DynamicSpec | None = None
+        if dynamic:
+            spec = DynamicSpec({}, all=True)
+        elif dynamic is None:
+            earlier = [e.frame.program for e in self.entries if e.frame.program is not None]
+            spec = promoted_sizes(earlier, fn, args, kwargs)
+        return CaptureOptions(dynamic=spec, name=self.code.co_name)
 
     def _account(self, fn: types.FunctionType, frame: CapturedFrame) -> None:
         STATISTICS.recompiles += bool(self.entries)

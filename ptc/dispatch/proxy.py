@@ -16,7 +16,9 @@ from typing import Any, TypeVar, overload
 import torch
 from torch import nn
 
+from ptc.backends import eager as _eager  # noqa: F401 - registers its backends
 from ptc.backends.registry import BackendOptions, resolve_backend
+from ptc.dispatch import native as _native  # noqa: F401 - registers the default backend
 from ptc.dispatch.config import CompileConfig
 from ptc.dispatch.entries import Compiler
 from ptc.support.diagnostics import CompileError
