@@ -39,7 +39,7 @@ constexpr bool conv_gathered(const Conv& c) {
 constexpr i64 conv_pixels(const Conv& c) { return c.n * c.od * c.oh * c.ow; }
 
 // Filter rows of `columns` output channels to a panel [taps][run][width]. w is at the first of these channels.
-inline void pack_filters(float* panel, int width, const Conv& c, const float* w, int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
+PTC_NOINLINE inline void pack_filters(float* panel, int width, const Conv& c, const float* w, int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
   constexpr int L = native_lanes<float>;
   const i64 taps = c.taps(), inputs = c.group_inputs(), total = taps * inputs;
   bool by_channel = s_kw == 1 && s_kh == c.kw && s_kd == c.kh * c.kw && s_i == taps;
@@ -118,7 +118,7 @@ constexpr i64 conv_image_bytes(const Conv& c) {
 }
 
 // Rows of one image from column -pw on, conv_reach(c) columns wide, zeros outside.
-inline void pad_rows(float* to, const Conv& c, const float* image, i64 begin, i64 end) {
+PTC_NOINLINE inline void pad_rows(float* to, const Conv& c, const float* image, i64 begin, i64 end) {
   i64 reach = conv_reach(c), left = min_of(c.pw, reach), real = max_of(0, min_of(c.iw, reach - left));
   for (i64 r = begin; r < end; ++r) {
     float* row = to + r * reach * c.ic;
@@ -200,10 +200,10 @@ inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, co
   const i64 k = conv_k(c), rows = c.od * c.oh, panels = ceil_div(N, panel_width<float>(N));
   const i64 groups = c.groups / merged_groups(c);
   constexpr int width = panel_width<float>(N);
-  Split split = split_work(pool, groups * panels, rows * 8);
+  Split split = split_work(pool, groups * panels, rows * 8, kSmallB + 1);
   parallel_for(pool, split.units, 1, [&](i64 begin, i64 end, int) {
     for (i64 u = begin; u < end; ++u) {
-      i64 share = u % split.shares, g = u / split.shares / panels, n0 = u / split.shares % panels * width;
+      i64 share = split.share(u), g = split.panel(u) / panels, n0 = split.panel(u) % panels * width;
       int columns = (int)min_of(width, N - n0), vectors = (int)ceil_div(columns, L);
       const float* panel = packed + g * conv_group_size(c) + n0 * k;
       for (i64 r = rows * share / split.shares; r < rows * (share + 1) / split.shares; ++r)
@@ -214,7 +214,7 @@ inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, co
 }
 
 // The values under each output pixel as a row [taps * ic].
-inline void gather_pixels(float* to, const Conv& c, const float* x, i64 begin, i64 end) {
+PTC_NOINLINE inline void gather_pixels(float* to, const Conv& c, const float* x, i64 begin, i64 end) {
   for (i64 p = begin; p < end; ++p) {
     i64 w = p % c.ow, h = p / c.ow % c.oh, d = p / (c.ow * c.oh) % c.od, n = p / (c.ow * c.oh * c.od);
     float* row = to + p * c.taps() * c.ic;

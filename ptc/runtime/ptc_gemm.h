@@ -31,7 +31,8 @@ inline void run_panel(i64 first, i64 last, i64 tiles, i64 m, i64 k, const T* a, 
   constexpr int limit = tile_rows(NV), width = NV * native_lanes<T>;
   const i64 zero = 0;
   if (k <= kDepth) {
-    alignas(64) T c[limit * width];
+    TileBuffer<T, limit * width> buffer;
+    T* c = buffer.values;
     for (i64 i = first; i < last; ++i) {
       TileRows t = tile_at<limit, Rows>(i, tiles, m);
       tile_for<T, NV, Rows>(t.rows)(1, k, a + t.begin * lda, &zero, lda, b, ldb, c, false);
@@ -39,7 +40,8 @@ inline void run_panel(i64 first, i64 last, i64 tiles, i64 m, i64 k, const T* a, 
     }
     return;
   }
-  alignas(64) T c[kGroup * limit * width];
+  TileBuffer<T, kGroup * limit * width> buffer;
+  T* c = buffer.values;
   for (i64 g = first; g < last; g += kGroup) {
     i64 end = min_of(g + kGroup, last);
     for (i64 k0 = 0; k0 < k; k0 += kDepth)
@@ -78,14 +80,22 @@ inline void run_panel_of(int vectors, i64 share, i64 shares, i64 m, Args&&... ar
   }
 }
 
-// Work is cut in units of one panel, or of a share of its rows when there are fewer panels than threads.
+// Work is cut in units of one panel and one share of the rows. Panels outside, so that each is read once and stays in L2
+// while all rows pass; but when B as a whole fits there, shares of rows outside: A is then read once and the output
+// written row by row.
 struct Split {
   i64 panels, shares, units;
+  bool rows_outer;
+  PTC_INLINE i64 panel(i64 unit) const { return rows_outer ? unit % panels : unit / shares; }
+  PTC_INLINE i64 share(i64 unit) const { return rows_outer ? unit / panels : unit % shares; }
 };
-inline Split split_work(Pool* pool, i64 panels, i64 m) {
+constexpr i64 kSmallB = 256 << 10, kShareRows = 96;
+inline Split split_work(Pool* pool, i64 panels, i64 m, i64 b_bytes) {
   i64 threads = pool_size(pool);
-  i64 shares = threads == 1 ? 1 : max_of(1, min_of(ceil_div(m, 16), ceil_div(4 * threads, panels)));
-  return {panels, shares, panels * shares};
+  bool rows_outer = panels > 1 && b_bytes <= kSmallB && m > kShareRows;
+  i64 shares = rows_outer ? ceil_div(m, kShareRows) : 1;
+  if (threads > 1) shares = max_of(shares, min_of(ceil_div(m, 16), ceil_div(4 * threads, panels)));
+  return {panels, shares, panels * shares, rows_outer};
 }
 
 // One row times two neighbouring full panels: six or eight chains of additions cover the latency, and the weights, read
@@ -138,7 +148,8 @@ inline void gemv_packed(Pool* pool, i64 n, i64 k, const T* a, const T* packed, i
       i64 n0 = u * 2 * width;
       int columns = (int)min_of(2 * width, n - n0), vectors = (int)ceil_div(columns, L);
       if (vectors == 2 * (width / L)) {
-        alignas(64) T c[2 * kPanelVectors * L];
+        TileBuffer<T, 2 * kPanelVectors * L> buffer;
+        T* c = buffer.values;
         gemv_pair<T, kPanelVectors, widths>(width / L, k, a, packed + k * n0, c);
         finish_tile(c, 2 * width, 0, 1, n0, columns, epilogue);
         continue;
@@ -164,14 +175,14 @@ inline void gemm_packed(Pool* pool, i64 m, i64 n, i64 k, const T* a, i64 lda, co
       detail::gemv_packed<T, D::N>(pool, n, k, a, packed, width, epilogue);
       return;
     }
-  detail::Split split = detail::split_work(pool, detail::ceil_div(n, width), m);
+  detail::Split split = detail::split_work(pool, detail::ceil_div(n, width), m, k * n * (i64)sizeof(T));
   parallel_for(pool, split.units, 1, [&](i64 begin, i64 end, int) {
     for (i64 u = begin; u < end; ++u) {
-      i64 n0 = u / split.shares * width;
+      i64 n0 = split.panel(u) * width;
       int columns = (int)detail::min_of(width, n - n0);
       int vectors = (int)detail::ceil_div(columns, L);
       detail::run_panel_of<T, detail::kPanelVectors, D::M, detail::packed_widths<T, D::N>()>(
-          vectors, u % split.shares, split.shares, m, k, a, lda, packed + k * n0, (i64)(vectors * L), n0, columns, epilogue);
+          vectors, split.share(u), split.shares, m, k, a, lda, packed + k * n0, (i64)(vectors * L), n0, columns, epilogue);
     }
   });
 }
@@ -295,7 +306,7 @@ inline void dot_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i6
 
 // A as rows of T with inner stride 1, copied to `to` ([m][k]) unless it is that already.
 template <class T, class A>
-inline const T* dense_rows(T* to, const A* a, i64 m, i64 k, i64 a_m, i64 a_k, i64& lda) {
+PTC_NOINLINE const T* dense_rows(T* to, const A* a, i64 m, i64 k, i64 a_m, i64 a_k, i64& lda) {
   constexpr int L = native_lanes<T>;
   if constexpr (same<A, T>::value)
     if (a_k == 1) {
@@ -346,9 +357,9 @@ constexpr i64 kDirectLimit = 16;
 // Up to this many rows, a B as [k, n] is streamed row by row.
 constexpr int kStreamLimit = 4;
 
-// y[MR][columns] = A B over whole rows of B[k, columns], eight rows at a time.
+// y[MR][width] = A B over whole rows of B[k, columns], eight rows at a time; width is `columns` rounded up to vectors.
 template <class T, int MR>
-PTC_NOINLINE void stream_kernel(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* y, int columns) {
+PTC_NOINLINE void stream_kernel(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* y, int width, int columns) {
   constexpr int L = native_lanes<T>, U = 8;
   typedef vec<T, L> V;
   for (i64 i = 0; i < k; i += U) {
@@ -358,7 +369,7 @@ PTC_NOINLINE void stream_kernel(i64 k, const T* a, i64 lda, const T* b, i64 ldb,
       int left = columns - j;
       V acc[MR];
 #pragma GCC unroll 4
-      for (int m = 0; m < MR; ++m) acc[m] = i ? load<T, L>(y + m * columns + j) : V(T(0));
+      for (int m = 0; m < MR; ++m) acc[m] = i ? load<T, L>(y + m * width + j) : V(T(0));
       if (rows == U && left >= L) {
 #pragma GCC unroll 8
         for (int u = 0; u < U; ++u) {
@@ -372,7 +383,7 @@ PTC_NOINLINE void stream_kernel(i64 k, const T* a, i64 lda, const T* b, i64 ldb,
           for (int m = 0; m < MR; ++m) acc[m] = acc[m] + V(x[m * lda + u]) * row;
         }
       }
-      for (int m = 0; m < MR; ++m) store(y + m * columns + j, acc[m]);
+      for (int m = 0; m < MR; ++m) store(y + m * width + j, acc[m]);
     }
   }
 }
@@ -383,9 +394,10 @@ template <class T, int MR, i64 Rows, class E>
 inline void stream_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i64 n0, int columns, const E& epilogue) {
   if constexpr (MR > 0) {
     if (Rows == MR || (Rows < 0 && m == MR)) {
-      alignas(64) T y[MR * kStreamColumns + PTC_VLEN];
-      stream_kernel<T, MR>(k, a, lda, b + n0, ldb, y, columns);
-      finish_tile(y, columns, 0, MR, n0, columns, epilogue);
+      TileBuffer<T, MR * kStreamColumns> y;
+      int width = (int)ceil_div(columns, native_lanes<T>) * native_lanes<T>;
+      stream_kernel<T, MR>(k, a, lda, b + n0, ldb, y.values, width, columns);
+      finish_tile(y.values, width, 0, MR, n0, columns, epilogue);
       return;
     }
     stream_block<T, MR - 1, Rows>(m, k, a, lda, b, ldb, n0, columns, epilogue);
@@ -438,10 +450,10 @@ inline void gemm_on(Pool* pool, i64 m, i64 n, i64 k, const A* a, i64 a_m, i64 a_
     }
   }
   int width = loose_width<T, D::N>(n);
-  Split split = split_work(pool, ceil_div(n, width), m);
+  Split split = split_work(pool, ceil_div(n, width), m, kSmallB + 1);  // a panel is packed once a unit
   parallel_for(pool, split.units, 1, [&](i64 begin, i64 end, int worker) {
     for (i64 u = begin; u < end; ++u)
-      loose_panel<T, D>(u % split.shares, split.shares, m, n, k, rows, lda, b, b_k, b_n, u / split.shares * width, width,
+      loose_panel<T, D>(split.share(u), split.shares, m, n, k, rows, lda, b, b_k, b_n, split.panel(u) * width, width,
                         (T*)(scratch + panel_bytes * worker), epilogue);
   });
 }

@@ -23,7 +23,10 @@ template <class T> constexpr int native_lanes = PTC_VBYTES / (int)sizeof(T);
 // Vectors a panel may have, and rows of a tile with `nv` vectors: accumulators, one row of B and a
 // broadcast fit the registers (32 with AVX-512 and NEON, 16 else). More than 8 rows of a power-of-two
 // stride fall on the same L1 sets.
-#if defined(PTC_AVX512) || defined(__aarch64__)
+#if defined(PTC_AVX512) && !defined(__clang__)
+constexpr int kPanelVectors = 4;
+constexpr int tile_rows(int nv) { return nv == 4 ? 7 : 8; }  // 28 sums, 4 of B; A is broadcast by the additions
+#elif defined(PTC_AVX512) || defined(__aarch64__)
 constexpr int kPanelVectors = 4;
 constexpr int tile_rows(int nv) { return nv == 4 ? 6 : 8; }
 #else
@@ -144,6 +147,16 @@ template <int Limit, i64 Rows> PTC_INLINE TileRows tile_at(i64 i, i64 tiles, i64
   }
 }
 
+// Room for `size` results. A reader takes PTC_VLEN values at a time, which for 8-byte types may be more than a row's rest:
+// what lies behind the last row is then zero.
+template <class T, int Size> struct TileBuffer {
+  static constexpr int pad = native_lanes<T> < PTC_VLEN ? PTC_VLEN : 0;
+  alignas(64) T values[Size + pad];
+  PTC_INLINE TileBuffer() {
+    for (int i = 0; i < pad; ++i) values[Size + i] = T(0);
+  }
+};
+
 // Runs the epilogue over rows of a tile with `stride` values a row and `columns` real columns.
 template <class T, class Epilogue>
 PTC_INLINE void finish_tile(const T* c, int stride, i64 m, int rows, i64 n, int columns, const Epilogue& epilogue) {
@@ -204,7 +217,7 @@ PTC_NOINLINE void transpose_block(T* dst, i64 dst_stride, const S* src, i64 src_
 
 // One panel: dst[k][width] = b[k * stride_k + n * stride_n] for n < columns, zero up to `width`.
 template <class T, class S>
-inline void pack_panel(T* dst, int width, const S* b, i64 k, int columns, i64 stride_k, i64 stride_n) {
+PTC_NOINLINE void pack_panel(T* dst, int width, const S* b, i64 k, int columns, i64 stride_k, i64 stride_n) {
   constexpr int L = native_lanes<T>;
   if (stride_n == 1) {
     for (i64 i = 0; i < k; ++i, dst += width, b += stride_k) {

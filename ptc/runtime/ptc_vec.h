@@ -342,7 +342,7 @@ template <class T, int W> PTC_INLINE vec<T, W> load_n(const T* p, int n) {
   }
 #endif
   typename V::E lanes[W] = {};
-  for (int i = 0; i < n; ++i) __builtin_memcpy(&lanes[i], p + i, sizeof(T));
+  for (int i = 0; i < W && i < n; ++i) __builtin_memcpy(&lanes[i], p + i, sizeof(T));
   return load<T, W>((const T*)lanes);
 }
 
@@ -358,19 +358,19 @@ template <class T, int W> PTC_INLINE void store_n(T* p, vec<T, W> x, int n) {
 #endif
   typename vec<T, W>::E lanes[W];
   store((T*)lanes, x);
-  for (int i = 0; i < n; ++i) __builtin_memcpy(p + i, &lanes[i], sizeof(T));
+  for (int i = 0; i < W && i < n; ++i) __builtin_memcpy(p + i, &lanes[i], sizeof(T));
 }
 
 // p[0], p[stride], p[2 * stride], ...: n lanes, the others zero.
 template <class T, int W> PTC_INLINE vec<T, W> load_strided(const T* p, i64 stride, int n = W) {
   typename vec<T, W>::E lanes[W] = {};
-  for (int i = 0; i < n; ++i) __builtin_memcpy(&lanes[i], p + i * stride, sizeof(T));
+  for (int i = 0; i < W && i < n; ++i) __builtin_memcpy(&lanes[i], p + i * stride, sizeof(T));
   return load<T, W>((const T*)lanes);
 }
 template <class T, int W> PTC_INLINE void store_strided(T* p, i64 stride, vec<T, W> x, int n = W) {
   typename vec<T, W>::E lanes[W];
   store((T*)lanes, x);
-  for (int i = 0; i < n; ++i) __builtin_memcpy(p + i * stride, &lanes[i], sizeof(T));
+  for (int i = 0; i < W && i < n; ++i) __builtin_memcpy(p + i * stride, &lanes[i], sizeof(T));
 }
 
 // base[index[lane]]: n lanes, the others zero and their indices unread.
@@ -378,7 +378,7 @@ template <class T, int W, class I> PTC_INLINE vec<T, W> gather(const T* base, ve
   typename vec<T, W>::E lanes[W] = {};
   I at[W];
   store(at, index);
-  for (int i = 0; i < n; ++i) __builtin_memcpy(&lanes[i], base + at[i], sizeof(T));
+  for (int i = 0; i < W && i < n; ++i) __builtin_memcpy(&lanes[i], base + at[i], sizeof(T));
   return load<T, W>((const T*)lanes);
 }
 // base[index[lane]] = x[lane], in lane order, for the first n lanes.
@@ -387,7 +387,7 @@ template <class T, int W, class I> PTC_INLINE void scatter(T* base, vec<I, W> in
   I at[W];
   store((T*)lanes, x);
   store(at, index);
-  for (int i = 0; i < n; ++i) __builtin_memcpy(base + at[i], &lanes[i], sizeof(T));
+  for (int i = 0; i < W && i < n; ++i) __builtin_memcpy(base + at[i], &lanes[i], sizeof(T));
 }
 
 // Lanes where m holds from p[lane], `other` elsewhere; memory is read only where m holds.

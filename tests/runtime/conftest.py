@@ -1,0 +1,36 @@
+"""Fixtures for the runtime's tests: one build folder a session, one run per target."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.runtime import native
+
+Builder = Callable[..., ctypes.CDLL]
+
+
+@pytest.fixture(scope="session")
+def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    return tmp_path_factory.mktemp("runtime")
+
+
+@pytest.fixture(scope="session", params=native.targets())
+def march(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def build(build_folder: Path, march: str) -> Builder:
+    """build(source): the compiled library for the current target."""
+
+    def compiled(source: str, *extra: str) -> ctypes.CDLL:
+        return native.build(source, march, build_folder, extra)
+
+    return compiled
