@@ -332,6 +332,11 @@ def _store(stmt: Store, scope: Scope) -> None:
         value = value[mask]
     if any(np.any(i < 0) for i in index):
         raise IndexError(f"store to {stmt.buffer} at a negative index")
+    if not index:
+        # One place: a store that several lanes make has the same value in all of them, unless it
+        # combines.
+        index, value = [np.zeros(value.shape, np.int64)], value
+        buffer = buffer.reshape(1)
     where = tuple(index)
     if stmt.reduce is None:
         buffer[where] = sn.to_storage(value, dtype)

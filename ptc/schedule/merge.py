@@ -158,7 +158,7 @@ def should_merge(graph: KernelGraph, first: int, second: int, merge: Merge) -> b
     if partial:
         outer = set(nest.vars[: merge.depth])
         for buffer in passed:
-            for load in graph.loads[second][buffer]:
+            for load in graph.loads[second].get(buffer, ()):
                 if not all(_plain(index, outer) for index in load.index):
                     return False
     return True
