@@ -142,7 +142,16 @@ def power(b: OnnxBuilder, x: Operand, y: Operand) -> OnnxTensor:
         return b.cast(b.op("Mul", base, base), b.dtype)
     if y == 0.5 and wide.is_float:
         return b.cast(b.op("Sqrt", base), b.dtype)
-    return b.cast(b.op("Pow", base, operand(b, y, wide)), b.dtype)
+    exponent = operand(b, y, wide)
+    if wide.is_float:
+        return b.cast(b.op("Pow", base, exponent), b.dtype)
+    # Of integers, a negative power is 0 but for 1 and -1.
+    zero, one = b.constant(0, wide), b.constant(1, wide)
+    result = b.op("Pow", base, b.op("Abs", exponent))
+    unit = compare(b, "Equal", b.op("Abs", base), one)
+    negative = compare(b, "Less", exponent, zero)
+    vanishes = b.op("And", negative, b.op("Not", unit))
+    return b.cast(where(b, vanishes, zero, result), b.dtype)
 
 
 @onnx(aten.neg.default)

@@ -70,6 +70,9 @@ def number(b: OnnxBuilder, value: float | int | bool, like: OnnxTensor) -> OnnxT
 
 
 def where(b: OnnxBuilder, condition: OnnxTensor, x: OnnxTensor, y: OnnxTensor) -> OnnxTensor:
+    """x where the condition holds, else y; of bools in the terms of logic, as runtimes lack it."""
+    if x.dtype is DType.BOOL:
+        return b.op("Or", b.op("And", condition, x), b.op("And", b.op("Not", condition), y))
     return b.op("Where", condition, x, y, dtype=x.dtype)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import torch
 
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType
-from ptc.ops.onnx_elementwise import Operand, compute_type, operand, where
+from ptc.ops.dtypes import integer_range
+from ptc.ops.onnx_elementwise import Operand, compute_type, floor_divide, operand, where
 from ptc.ops.onnx_protocol import OnnxBuilder, OnnxTensor
 from ptc.ops.onnx_registry import onnx
 from ptc.ops.onnx_views import axes, transpose
@@ -40,6 +42,8 @@ def gather(
     """One element of x a place of the index; the index may be smaller than x."""
     if not x.rank:
         return x if not index.rank else b.op("Expand", x, b.sizes(b.shape))
+    if not index.rank:
+        return b.op("Gather", x, index, axis=0)
     return b.op("GatherElements", _cropped(b, x, dim, index), index, axis=dim % x.rank)
 
 
@@ -65,8 +69,6 @@ def _scatter(
         value, part, index = (
             b.op("Reshape", t, axes(b, [1])) for t in (value, part, index)
         )
-    if wide is DType.BF16:
-        raise CompileError("PTC-E021", "ONNX Runtime scatters no bfloat16")
     options = {} if reduction == "none" else {"reduction": reduction}
     result = b.op("ScatterElements", value, index, part, axis=axis, **options)
     if not x.rank:
@@ -97,8 +99,14 @@ def scatter_add(
     return _scatter(b, x, dim, index, _fitted(b, source, index), "add")
 
 
-_REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max",
-               "amin": "min"}  # fmt: skip
+#: torch's name -> ONNX's name and the value that changes nothing.
+_REDUCTIONS = {
+    "sum": ("add", 0),
+    "mean": ("add", 0),
+    "prod": ("mul", 1),
+    "amax": ("max", -math.inf),
+    "amin": ("min", math.inf),
+}
 
 
 @onnx(aten.scatter_reduce.two)
@@ -106,12 +114,33 @@ def scatter_reduce(
     b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, source: OnnxTensor,
     reduce: str, include_self: bool,
 ) -> OnnxTensor:  # fmt: skip
-    if reduce not in _REDUCTIONS or not include_self:
-        raise CompileError(
-            "PTC-E021",
-            f"ONNX has no scatter with reduce={reduce!r} and include_self={include_self}",
-        )
-    return _scatter(b, x, dim, index, _fitted(b, source, index), _REDUCTIONS[reduce])
+    """Elements combined with what is there, or only among themselves."""
+    kind, neutral = _REDUCTIONS[reduce]
+    base = x
+    if not include_self:
+        base = _scatter(b, x, dim, index, _neutral(b, x.dtype, neutral, index), "none")
+    base = OnnxTensor(base.name, base.dtype, x.shape)
+    result = _scatter(b, base, dim, index, _fitted(b, source, index), kind)
+    if reduce != "mean":
+        return result
+    ones = _neutral(b, x.dtype, 1, index)
+    start = b.op("Expand", b.constant(int(include_self), x.dtype), b.sizes(x.dims))
+    start = OnnxTensor(start.name, x.dtype, x.shape)
+    counts = b.cast(_scatter(b, start, dim, index, ones, "add"), compute_type(x.dtype))
+    one = b.constant(1, counts.dtype)
+    counts = b.op("Max", counts, one)
+    total = b.cast(result, counts.dtype)
+    if counts.dtype.is_float:
+        return b.cast(b.op("Div", total, counts), b.dtype)
+    return b.cast(floor_divide(b, total, counts), b.dtype)
+
+
+def _neutral(b: OnnxBuilder, dtype: DType, value: float, index: OnnxTensor) -> OnnxTensor:
+    """The value in the shape of the index; infinities are an integer type's bounds."""
+    if not dtype.is_float and math.isinf(value):
+        low, high = integer_range(dtype)
+        value = high if value > 0 else low
+    return b.op("Expand", b.constant(value, dtype), b.sizes(index.dims))
 
 
 def _fitted(b: OnnxBuilder, source: OnnxTensor, index: OnnxTensor) -> OnnxTensor:
@@ -183,8 +212,9 @@ def index_put(
     accumulate: bool,
 ) -> OnnxTensor:  # fmt: skip
     """x with x[i, :, j] replaced or added to."""
-    if len(indices) == 1 and indices[0] is not None and indices[0].dtype is DType.BOOL:
-        return _masked_put(b, x, indices[0], values, accumulate)
+    masks = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    if len(masks) == 1 and masks[0][1].dtype is DType.BOOL:
+        return _masked_put(b, x, *masks[0], values, accumulate)
     positions, given = _indexed_axes(x, indices)
     rest = [axis for axis in range(x.rank) if axis not in positions]
     joint, shape = _joint_index(b, given)
@@ -207,15 +237,19 @@ def index_put(
 
 
 def _masked_put(
-    b: OnnxBuilder, x: OnnxTensor, mask: OnnxTensor, values: OnnxTensor, accumulate: bool
-) -> OnnxTensor:
-    """A single value where a mask holds is a selection."""
-    if values.rank and any(size.constant != 1 for size in values.dims) or accumulate:
+    b: OnnxBuilder, x: OnnxTensor, axis: int, mask: OnnxTensor, values: OnnxTensor,
+    accumulate: bool,
+) -> OnnxTensor:  # fmt: skip
+    """A single value where a mask holds is a selection. The mask covers dimensions from `axis` on."""
+    if any(size.constant != 1 for size in values.dims):
         raise CompileError("PTC-E021", "a write by a mask has a size that depends on data")
-    missing = x.rank - mask.rank
+    missing = x.rank - axis - mask.rank
     test = b.op("Unsqueeze", mask, axes(b, range(-missing, 0))) if missing else mask
-    single = b.op("Reshape", b.cast(values, x.dtype), axes(b, []))
-    return where(b, test, single, x)
+    wide = compute_type(x.dtype) if accumulate else x.dtype
+    base = b.cast(x, wide)
+    single = b.op("Reshape", b.cast(values, wide), axes(b, []))
+    changed = b.op("Add", base, single) if accumulate else b.op("Expand", single, b.sizes(x.dims))
+    return b.cast(where(b, test, changed, base), b.dtype)
 
 
 @onnx(aten.index_add.default)

@@ -12,6 +12,7 @@ from ptc.ops.onnx_elementwise import (
     Operand,
     compare,
     compute_type,
+    floor_divide,
     is_nan,
     number,
     operand,
@@ -86,10 +87,22 @@ def bitwise_not(b: OnnxBuilder, x: OnnxTensor) -> OnnxTensor:
     return b.op("Not" if x.dtype is DType.BOOL else "BitwiseNot", x)
 
 
-def _power_of_two(b: OnnxBuilder, y: Operand, dtype: DType) -> OnnxTensor:
-    """2 ** y in i64; exact, since doubles hold every power of two."""
-    exponent = operand(b, y, DType.F64)
-    return b.cast(b.op("Pow", b.constant(2.0, DType.F64), exponent), dtype)
+def _shift_amounts(
+    b: OnnxBuilder, y: Operand, greatest: int
+) -> tuple[OnnxTensor, OnnxTensor, OnnxTensor]:
+    """Whether the amount is in [0, greatest], and 2 ** amount as two factors: one alone would not
+    fit an i64. Amounts outside count as `greatest`."""
+    amount = operand(b, y, DType.I64)
+    zero, most = b.constant(0, DType.I64), b.constant(greatest, DType.I64)
+    outside = b.op("Or", compare(b, "Less", amount, zero), compare(b, "Greater", amount, most))
+    amount = where(b, outside, most, amount)
+    half = b.op("Div", amount, b.constant(2, DType.I64))
+    two = b.constant(2.0, DType.F64)
+    factors = [
+        b.cast(b.op("Pow", two, b.cast(part, DType.F64)), DType.I64)
+        for part in (half, b.op("Sub", amount, half))
+    ]
+    return b.op("Not", outside), factors[0], factors[1]
 
 
 @onnx(
@@ -99,9 +112,10 @@ def _power_of_two(b: OnnxBuilder, y: Operand, dtype: DType) -> OnnxTensor:
     aten.__lshift__.Scalar,
 )
 def left_shift(b: OnnxBuilder, x: OnnxTensor, y: Operand) -> OnnxTensor:
-    """x * 2**y. ONNX shifts unsigned numbers only."""
-    wide = operand(b, x, DType.I64)
-    return b.cast(b.op("Mul", wide, _power_of_two(b, y, DType.I64)), b.dtype)
+    """x * 2**y, 0 when all bits leave. ONNX shifts unsigned numbers only."""
+    inside, first, second = _shift_amounts(b, y, b.dtype.itemsize * 8 - 1)
+    moved = b.op("Mul", b.op("Mul", operand(b, x, DType.I64), first), second)
+    return b.cast(where(b, inside, moved, b.constant(0, DType.I64)), b.dtype)
 
 
 @onnx(
@@ -111,11 +125,10 @@ def left_shift(b: OnnxBuilder, x: OnnxTensor, y: Operand) -> OnnxTensor:
     aten.__rshift__.Scalar,
 )
 def right_shift(b: OnnxBuilder, x: OnnxTensor, y: Operand) -> OnnxTensor:
-    """x // 2**y: the sign bit moves in."""
-    wide = operand(b, x, DType.I64)
-    divisor = _power_of_two(b, y, DType.I64)
-    rest = b.op("Mod", wide, divisor)
-    return b.cast(b.op("Div", b.op("Sub", wide, rest), divisor), b.dtype)
+    """x // 2**y: the sign bit moves in, all of it when the amount is out of range."""
+    _, first, second = _shift_amounts(b, y, b.dtype.itemsize * 8 - 1)
+    once = floor_divide(b, operand(b, x, DType.I64), first)
+    return b.cast(floor_divide(b, once, second), b.dtype)
 
 
 # --- kinds of numbers -----------------------------------------------------------------------------

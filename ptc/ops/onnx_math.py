@@ -44,7 +44,6 @@ _DIRECT = {
     aten.atanh.default: "Atanh",
     aten.erf.default: "Erf",
     aten.sigmoid.default: "Sigmoid",
-    aten.relu.default: "Relu",
 }
 
 
@@ -243,6 +242,15 @@ _TORCH = {
 # --- activations ----------------------------------------------------------------------------------
 
 
+@onnx(aten.relu.default)
+def relu(b: OnnxBuilder, x: OnnxTensor) -> OnnxTensor:
+    """max(x, 0)."""
+    if x.dtype.is_float:
+        return unary(b, "Relu", x)
+    value = _wide(b, x)
+    return b.cast(b.op("Max", value, number(b, 0, value)), b.dtype)
+
+
 @onnx(aten.relu6.default)
 def relu6(b: OnnxBuilder, x: OnnxTensor) -> OnnxTensor:
     """Between 0 and 6."""
@@ -266,7 +274,13 @@ def prelu(b: OnnxBuilder, x: Operand, weight: Operand) -> OnnxTensor:
 
 @onnx(aten.gelu.default)
 def gelu(b: OnnxBuilder, x: Operand, approximate: str) -> OnnxTensor:
-    """Exact or the tanh form."""
+    """Exact or the tanh form (spelled out in f64: ONNX defines it with f32 constants)."""
+    if b.dtype is DType.F64 and approximate == "tanh":
+        value = _wide(b, x)
+        cube = b.op("Mul", b.op("Mul", value, value), value)
+        inner = b.op("Add", value, _scale(b, cube, 0.044715))
+        curve = b.op("Tanh", _scale(b, inner, math.sqrt(2.0 / math.pi)))
+        return b.op("Mul", _scale(b, value, 0.5), b.op("Add", curve, number(b, 1.0, value)))
     return unary(b, "Gelu", x, approximate=approximate)
 
 
@@ -320,14 +334,15 @@ def mish(b: OnnxBuilder, x: Operand) -> OnnxTensor:
 @onnx(aten.log_sigmoid.default)
 def log_sigmoid(b: OnnxBuilder, x: Operand) -> OnnxTensor:
     """log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|)): no overflow, no cancellation."""
+    return log_sigmoid_forward(b, x)[0]
+
+
+@onnx(aten.log_sigmoid_forward.default)
+def log_sigmoid_forward(b: OnnxBuilder, x: Operand) -> tuple[OnnxTensor, OnnxTensor]:
+    """The same, and exp(-|x|), which serves the backward pass."""
     value = _wide(b, x)
     small = b.op("Exp", b.op("Neg", b.op("Abs", value)))
     low = b.op("Min", value, number(b, 0.0, value))
     result = b.op("Sub", low, log1p(b, small))
-    return b.cast(where(b, is_nan(b, value), value, result), b.dtype)
-
-
-@onnx(aten.log_sigmoid_forward.default)
-def log_sigmoid_forward(b: OnnxBuilder, x: Operand) -> tuple[OnnxTensor | None, ...]:
-    """The same; the second result serves the backward pass only."""
-    return log_sigmoid(b, x), None
+    result = where(b, is_nan(b, value), value, result)
+    return b.cast(result, b.dtype), b.cast(small, b.dtype)

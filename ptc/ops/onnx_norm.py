@@ -26,6 +26,8 @@ def layer_norm(
 ) -> Any:  # fmt: skip
     """LayerNormalization over the last dimensions, with mean and inverse deviation."""
     wide = compute_type(x.dtype)
+    if wide is DType.F64:  # LayerNormalization keeps its statistics in f32
+        return _layer_norm_in_parts(b, x, shape, weight, bias, eps)
     scale = b.op("Expand", b.constant(1.0, wide), b.sizes(shape)) if weight is None else weight
     offset = None if bias is None else b.cast(bias, wide)
     statistics = b.results[1].dtype
@@ -35,6 +37,21 @@ def layer_norm(
         stash_type=1,
     )  # fmt: skip
     return b.cast(results[0], x.dtype), *(b.cast(r, statistics) for r in results[1:])
+
+
+def _layer_norm_in_parts(
+    b: OnnxBuilder, x: OnnxTensor, shape: Sequence[Any], weight: OnnxTensor | None,
+    bias: OnnxTensor | None, eps: float,
+) -> Any:  # fmt: skip
+    over = list(range(x.rank - len(shape), x.rank))
+    variance, mean = moments(b, x, over, 0.0, keepdim=True)
+    inverse = b.op("Reciprocal", b.op("Sqrt", b.op("Add", variance, number(b, eps, variance))))
+    result = b.op("Mul", b.op("Sub", x, mean), inverse)
+    if weight is not None:
+        result = b.op("Mul", result, weight)
+    if bias is not None:
+        result = b.op("Add", result, bias)
+    return result, mean, inverse
 
 
 @onnx(ptc.rms_norm.default)
@@ -92,7 +109,10 @@ def batch_norm(
     scale = b.op("Expand", b.constant(1.0, wide), channels) if weight is None else weight
     offset = b.op("Expand", b.constant(0.0, wide), channels) if bias is None else bias
     inputs = [b.cast(t, wide) for t in (x, scale, offset, mean, variance)]
-    return b.cast(b.op("BatchNormalization", *inputs, epsilon=float(eps)), x.dtype), None, None
+    result = b.op("BatchNormalization", *inputs, epsilon=float(eps))
+    # Without training the saved statistics are empty.
+    empty = [b.constant([], item.dtype) for item in b.results[1:]]
+    return b.cast(result, x.dtype), *empty
 
 
 def _by_batch(

@@ -58,12 +58,15 @@ def sum_all(b: OnnxBuilder, x: OnnxTensor, dtype: Any = None) -> OnnxTensor:
 def mean_dims(
     b: OnnxBuilder, x: OnnxTensor, dims: Any, keepdim: bool, dtype: Any = None
 ) -> OnnxTensor:
+    """The mean of nothing is NaN; runtimes make it 0."""
+    if count_of(x, dims_of(x, dims)).constant == 0:
+        return b.op("Expand", b.constant(math.nan, b.dtype), b.sizes(b.shape))
     return _summed(b, "ReduceMean", x, dims, keepdim)
 
 
 @onnx(aten.mean.default)
 def mean_all(b: OnnxBuilder, x: OnnxTensor, dtype: Any = None) -> OnnxTensor:
-    return _summed(b, "ReduceMean", x)
+    return mean_dims(b, x, None, False)
 
 
 @onnx(aten.prod.dim_int)
@@ -161,6 +164,9 @@ onnx(aten.min.dim)(_both("Min"))
 
 
 def _truth(kind: str) -> Any:
+    """The sum of flags is 0 for no elements, their minimum the greatest number: any and all of
+    nothing."""
+
     def rule(b: OnnxBuilder, x: OnnxTensor, dims: Any = None, keepdim: bool = False) -> OnnxTensor:
         flags = b.cast(b.cast(x, DType.BOOL), DType.I32)
         result = b.cast(reduce(b, kind, flags, dims_of(x, dims), keepdim), DType.BOOL)
@@ -169,7 +175,7 @@ def _truth(kind: str) -> Any:
     return rule
 
 
-onnx(aten.any.default, aten.any.dim, aten.any.dims)(_truth("ReduceMax"))
+onnx(aten.any.default, aten.any.dim, aten.any.dims)(_truth("ReduceSum"))
 onnx(aten.all.default, aten.all.dim, aten.all.dims)(_truth("ReduceMin"))
 
 

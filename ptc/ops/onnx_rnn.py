@@ -12,6 +12,7 @@ from ptc.ops.onnx_elementwise import compute_type
 from ptc.ops.onnx_protocol import OnnxBuilder, OnnxTensor
 from ptc.ops.onnx_registry import onnx
 from ptc.ops.onnx_views import axes, slice_
+from ptc.support.diagnostics import CompileError
 
 ptc = torch.ops.ptc
 
@@ -40,6 +41,8 @@ class _Network:
         self.batch_first = batch_first
         self.attributes = attributes
         self.hidden = states[0].dims[-1]
+        if len(states) == 2 and states[1].dims[-1] != self.hidden:
+            raise CompileError("PTC-E021", "ONNX has no LSTM with a projection (`proj_size`)")
 
     def results(self) -> tuple[OnnxTensor, ...]:
         b = self.b

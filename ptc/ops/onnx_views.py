@@ -13,7 +13,6 @@ from ptc.ops.onnx_creation import sizes_of
 from ptc.ops.onnx_elementwise import operand
 from ptc.ops.onnx_protocol import OnnxBuilder, OnnxTensor, Size
 from ptc.ops.onnx_registry import onnx
-from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
 
@@ -366,9 +365,13 @@ def constant_pad(b: OnnxBuilder, x: OnnxTensor, pad: Sequence[Size], value: Any)
 
 def _mirrored(mode: str) -> Any:
     def rule(b: OnnxBuilder, x: OnnxTensor, pad: Sequence[Size]) -> OnnxTensor:
-        if any((Index.of(p).constant or 0) < 0 for p in pad):
-            raise CompileError("PTC-E021", f"ONNX has no `{mode}` padding by a negative number")
-        return b.op("Pad", x, _pads(b, x.rank, pad), mode=mode)
+        """Negative pads crop what is there after padding; ONNX crops in the constant mode only."""
+        numbers = [Index.of(p).constant or 0 for p in pad]
+        grown = [0 if n < 0 else p for n, p in zip(numbers, pad, strict=True)]
+        result = b.op("Pad", x, _pads(b, x.rank, grown), mode=mode)
+        if min(numbers) < 0:
+            result = b.op("Pad", result, _pads(b, x.rank, [min(n, 0) for n in numbers]))
+        return result
 
     return rule
 

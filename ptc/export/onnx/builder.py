@@ -32,6 +32,29 @@ _NUMPY: dict[DType, Any] = {
 }
 
 
+#: Operators that runtimes have for every element type.
+_FOR_ALL_TYPES = frozenset(
+    {"Cast", "Concat", "Gather", "Identity", "Reshape", "Shape", "Slice", "Split", "Squeeze",
+     "Transpose", "Unsqueeze"}
+)  # fmt: skip
+
+#: Operators that ONNX Runtime lacks for some types, and the type whose values say the same.
+_CARRIERS: Mapping[tuple[str, DType], DType] = {
+    ("Where", DType.I8): DType.I32,
+    ("Where", DType.I16): DType.I32,
+    ("ScatterND", DType.BOOL): DType.U8,
+    ("Tile", DType.I16): DType.I32,
+}
+
+
+def carrier(kind: str, dtype: DType) -> DType:
+    """The type that operator `kind` works in for values of `dtype`. No runtime's CPU kernels know
+    bfloat16; f32 holds its values exactly, and every result is rounded back as eager does."""
+    if dtype is DType.BF16 and kind not in _FOR_ALL_TYPES:
+        return DType.F32
+    return _CARRIERS.get((kind, dtype), dtype)
+
+
 class Builder:
     """One ONNX graph under construction.
 
@@ -73,6 +96,21 @@ class Builder:
     def ops(
         self, kind: str, *inputs: OnnxTensor | None, dtypes: Sequence[DType], **attributes: Any
     ) -> tuple[OnnxTensor, ...]:
+        carried = [carrier(kind, dtype) for dtype in dtypes]
+        inputs = tuple(
+            None if value is None else self.cast(value, carrier(kind, value.dtype))
+            for value in inputs
+        )
+        made = self._emit(kind, inputs, carried, attributes)
+        return tuple(self.cast(value, dtype) for value, dtype in zip(made, dtypes, strict=True))
+
+    def _emit(
+        self,
+        kind: str,
+        inputs: Sequence[OnnxTensor | None],
+        dtypes: Sequence[DType],
+        attributes: Mapping[str, Any],
+    ) -> tuple[OnnxTensor, ...]:
         trimmed = list(inputs)
         while trimmed and trimmed[-1] is None:
             trimmed.pop()
@@ -80,7 +118,7 @@ class Builder:
         declared = [self._declare(tensor) for tensor in outputs]
         sources = [None if value is None else self.values[value.name] for value in trimmed]
         node = ir.node(
-            kind, sources, attributes or None, outputs=declared, name=outputs[0].name,
+            kind, sources, dict(attributes) or None, outputs=declared, name=outputs[0].name,
             metadata_props=dict(self._metadata),
         )  # fmt: skip
         self.nodes.append(node)
@@ -121,7 +159,7 @@ class Builder:
         key = (x.name, dtype)
         known = self._casts.get(key)
         if known is None:
-            made = self.op("Cast", x, dtype=dtype, to=int(onnx_type(dtype)))
+            (made,) = self._emit("Cast", (x,), (dtype,), {"to": int(onnx_type(dtype))})
             known = self._casts[key] = OnnxTensor(made.name, dtype, x.shape)
         return known
 
