@@ -336,4 +336,8 @@ def replacements() -> Mapping[Any, Callable[..., Any]]:
         torch.gru: gru,
         torch.rnn_tanh: rnn_tanh,
         torch.rnn_relu: rnn_relu,
+        torch.ops.aten.lstm.input: lstm,
+        torch.ops.aten.gru.input: gru,
+        torch.ops.aten.rnn_tanh.input: rnn_tanh,
+        torch.ops.aten.rnn_relu.input: rnn_relu,
     }
