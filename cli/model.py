@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ptc.loader import LoadedModel, LoadRequest, load, parse_init
+from ptc.loader.probe import eager_error, other_methods
+from ptc.support.diagnostics import CompileError
+
+_CAPTURE = "PTC-B"
 
 
 def load_model(
@@ -31,3 +37,32 @@ def load_model(
             seed=seed,
         )
     )
+
+
+@contextmanager
+def blaming(model: LoadedModel) -> Iterator[None]:
+    """Failures inside, in the user's terms: a model that plain Python cannot run either shows its
+    own error, and what capture refuses is joined by the methods that could be compiled instead."""
+    try:
+        yield
+    except CompileError as error:
+        methods = other_methods(model.module) if model.module is not None else []
+        if not error.code.startswith(_CAPTURE) or not methods:
+            raise
+        diagnostic = error.diagnostic
+        note = (
+            f"if another method is the one to compile: {', '.join(f'--entry {m}' for m in methods)}"
+        )
+        raise CompileError(
+            diagnostic.code,
+            diagnostic.message,
+            location=diagnostic.location,
+            hint=diagnostic.hint,
+            notes=(*diagnostic.notes, note),
+        ) from error
+    except Exception as error:
+        for entry in model.entries:
+            own = eager_error(entry)
+            if own is not None:
+                raise own from error
+        raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -29,12 +30,12 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 def print_diagnostic(diagnostic: Diagnostic) -> None:
     """As `Diagnostic.render`, with the severity and the hint coloured on a terminal."""
-    text = Text(diagnostic.render())
+    # Files below the current folder are written as the user would type them.
+    text = Text(diagnostic.render().replace(f"{Path.cwd()}/", ""))
     head = f"{diagnostic.severity}[{diagnostic.code}]"
     text.stylize(_COLOURS.get(diagnostic.severity, "bold"), 0, len(head))
     text.highlight_regex(r"(?m)^  hint:", "bold green")
-    if diagnostic.location is not None:
-        text.highlight_words([str(diagnostic.location)], "cyan")
+    text.highlight_regex(r"[^\s]+\.py:\d+", "cyan")
     ERR.print(text)
 
 

@@ -11,7 +11,7 @@ import typer
 from ptc.pipeline import BuildOptions, BuildReport, EntryReport, build_library
 from ptc.support import settings
 
-from ..model import load_model
+from ..model import blaming, load_model
 from ..options import AsJson, Debug, Dtype, DumpDir, Dynamic, Entries, Init, Inputs, Seed, Target
 from ..options import Weights as WeightsOption
 from ..render import (
@@ -89,7 +89,7 @@ def compile_command(
         verify=verify or debug,
         jobs=jobs or settings.current().jobs,
     )
-    with ERR.status(f"compiling {model.name}"):
+    with ERR.status(f"compiling {model.name}"), blaming(model):
         report = build_library(model.entries, options)
     if report is None:
         ERR.print(f"stopped after {stop_after}; only dumps were written")

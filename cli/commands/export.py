@@ -10,7 +10,7 @@ import typer
 
 from ptc.pipeline import export_model
 
-from ..model import load_model
+from ..model import blaming, load_model
 from ..options import (
     AsJson,
     Debug,
@@ -70,7 +70,7 @@ def export_command(
         seed=seed,
     )
     print_notes(model.notes)
-    with ERR.status(f"exporting {model.name}"):
+    with ERR.status(f"exporting {model.name}"), blaming(model):
         report = export_model(
             model.entries,
             format=format,

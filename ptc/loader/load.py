@@ -6,7 +6,6 @@ with the user's file, weights or inputs is a CompileError with a code PTC-Lnnn.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +46,7 @@ from ptc.loader.construct import (
 from ptc.loader.dynamic import dynamic_spec
 from ptc.loader.importing import import_target
 from ptc.loader.model import Arguments, DynamicSpec, EntryRequest, LoadedModel, LoadRequest
+from ptc.loader.probe import other_methods
 from ptc.loader.target import parse_target
 from ptc.loader.torch_values import float_dtype, short_name
 from ptc.loader.tracebacks import users_code
@@ -183,24 +183,13 @@ def _entry_function(function: Callable[..., Any], name: str | None) -> Callable[
         return function
     entry = getattr(function, name, None)
     if not isinstance(function, nn.Module) or not callable(entry):
-        methods = [n for n in _own_methods(function) if n != name]
+        methods = other_methods(function)
         raise CompileError(
             "PTC-L051",
             f"the model has no method `{name}` to use as an entry",
             hint=f"its methods: {', '.join(methods)}" if methods else "",
         )
     return entry
-
-
-def _own_methods(function: Callable[..., Any]) -> list[str]:
-    """Public methods that the user's classes define, those of nn.Module left out."""
-    return sorted(
-        name
-        for base in inspect.getmro(type(function))
-        if issubclass(base, nn.Module) and base is not nn.Module
-        for name, value in vars(base).items()
-        if callable(value) and not name.startswith("_")
-    )
 
 
 def _default_entry(function: Callable[..., Any]) -> str:

@@ -55,7 +55,7 @@ def explain(code: str) -> CodePage:
     page = code_pages().get(f"PTC-{match[1]}{int(match[2]):03d}") if match else None
     if page is None:
         raise CompileError(
-            "PTC-U004",
+            "PTC-U010",
             f"there is no diagnostic code `{code}`",
             hint="`ptc explain` without a code lists them all",
         )

@@ -82,7 +82,7 @@ def test_explain_lists_all() -> None:
 
 def test_explain_unknown() -> None:
     result = invoke("explain", "Q1")
-    assert result.exit_code == 1 and "error[PTC-U004]" in text(result)
+    assert result.exit_code == 1 and "error[PTC-U010]" in text(result)
 
 
 # run
