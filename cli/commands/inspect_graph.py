@@ -10,7 +10,7 @@ import typer
 
 from ptc.report.inspect import render
 
-from ..model import load_model
+from ..model import blaming, load_model
 from ..options import Debug, Dtype, Dynamic, Entries, Init, Inputs, Seed, Target, Weights
 from ..render import print_notes
 
@@ -54,7 +54,11 @@ def inspect_graph_command(
         seed=seed,
     )
     print_notes(model.notes)
-    text = "\n".join(render(entry, stage=stage, format=format) for entry in model.entries)
+    with blaming(model):
+        parts = [render(entry, stage=stage, format=format) for entry in model.entries]
+    text = "\n".join(parts).rstrip("\n")
+    if format == "json" and len(parts) > 1:
+        text = f"[{', '.join(parts)}]"
     if output is not None:
         output.write_text(text + "\n", encoding="utf-8")
     else:
