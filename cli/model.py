@@ -11,6 +11,7 @@ from ptc.loader.probe import eager_error, other_methods
 from ptc.support.diagnostics import CompileError
 
 _CAPTURE = "PTC-B"
+_RAISES = "PTC-B010"
 
 
 def load_model(
@@ -46,6 +47,8 @@ def blaming(model: LoadedModel) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
+        if error.code == _RAISES:
+            _raise_own_error(model, error)
         methods = other_methods(model.module) if model.module is not None else []
         if not error.code.startswith(_CAPTURE) or not methods:
             raise
@@ -61,8 +64,12 @@ def blaming(model: LoadedModel) -> Iterator[None]:
             notes=(*diagnostic.notes, note),
         ) from error
     except Exception as error:
-        for entry in model.entries:
-            own = eager_error(entry)
-            if own is not None:
-                raise own from error
+        _raise_own_error(model, error)
         raise
+
+
+def _raise_own_error(model: LoadedModel, error: Exception) -> None:
+    for entry in model.entries:
+        own = eager_error(entry)
+        if own is not None:
+            raise own from error
