@@ -9,6 +9,8 @@ were first written.
 from __future__ import annotations
 
 import collections
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +43,17 @@ class Effects:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.log: dict[tuple[Any, ...], Any] = {}
+        self._driven = 0
+
+    @contextlib.contextmanager
+    def driven(self) -> Iterator[None]:
+        """Iterators advance because another one from outside draws from them: its own replay does
+        that."""
+        self._driven += 1
+        try:
+            yield
+        finally:
+            self._driven -= 1
 
     def __bool__(self) -> bool:
         return bool(self.log)
@@ -63,7 +76,7 @@ class Effects:
 
     def advanced(self, iterator: Value) -> None:
         """An iterator from outside produced an element."""
-        if iterator.source is not None:
+        if iterator.source is not None and not self._driven:
             key = ("advanced", id(iterator))
             count = self.log.get(key, (iterator, 0))[1] + 1
             self._journal.put(self.log, key, (iterator, count))

@@ -152,15 +152,15 @@ class CallArguments:
         args = [(name, frame.locals[name]) for name in names[:count]]
         slot = code.co_argcount + code.co_kwonlyargcount
         if count > len(names):
-            rest = code.co_varnames[slot]
-            extra = vm.unpack(frame.locals[rest])
-            args += [(f"{rest}.{i}", value) for i, value in enumerate(extra)]
+            name = code.co_varnames[slot]
+            extra = vm.unpack(frame.locals[name])
+            args += [(f"{name}.{i}", value) for i, value in enumerate(extra)]
         kwargs: list[tuple[str, Value]] = []
         for keyword in keywords:
             value = frame.locals.get(keyword)
             if keyword not in code.co_varnames[:slot] or value is None:
-                slot += bool(code.co_flags & inspect.CO_VARARGS)
-                mapping = frame.locals[code.co_varnames[slot]]
+                rest = slot + bool(code.co_flags & inspect.CO_VARARGS)
+                mapping = frame.locals[code.co_varnames[rest]]
                 value = vm.getitem(mapping, ConstantValue(keyword))
             kwargs.append((keyword, value))
         return CallArguments(tuple(args[1:] if skip_self else args), tuple(kwargs))

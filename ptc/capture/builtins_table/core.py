@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from ptc.capture.errors import GraphBreak, NotConstant, Raised
-from ptc.capture.interpreter.attributes import static_lookup
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.interpreter.calls import builtin, evaluate, pure, unknown_call
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.values.base import IdentityKey, Value
@@ -21,6 +21,7 @@ from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.iterators import (
     EnumerateValue,
     FilterValue,
+    GeneratorValue,
     MapValue,
     ReversedValue,
     SentinelIterator,
@@ -496,6 +497,50 @@ def _insertion_sort(vm: Machine, order: list[int], keys: list[Value]) -> list[in
                 low = middle + 1
         result.insert(low, i)
     return result
+
+
+# -- generators ---------------------------------------------------------------------------------
+
+
+def _generator(value: Value) -> GeneratorValue:
+    if not isinstance(value, GeneratorValue):
+        raise GraphBreak("PTC-B014", f"{value.describe()} was started before the captured call")
+    return value
+
+
+@builtin(types.GeneratorType.send)
+def _send(vm: Machine, self: Value, value: Value) -> Value:
+    result = _generator(self).send(vm, value)
+    if result is None:
+        raise vm.stop_iteration(self)
+    return result
+
+
+@builtin(types.GeneratorType.throw)
+def _throw(vm: Machine, self: Value, error: Value, *rest: Value) -> Value:
+    if isinstance(error, ClassValue):
+        error = vm.call(error, [rest[0]] if rest else [])
+    result = _generator(self).throw(vm, error)
+    if result is None:
+        raise vm.stop_iteration(self)
+    return result
+
+
+@builtin(types.GeneratorType.close)
+def _close(vm: Machine, self: Value) -> None:
+    generator = _generator(self)
+    if generator.state == GeneratorValue.CREATED:
+        vm.journal.assign(generator, "state", GeneratorValue.FINISHED)
+    if generator.state == GeneratorValue.FINISHED:
+        return
+    try:
+        yielded = generator.throw(vm, vm.exception(GeneratorExit).value)
+    except Raised as raised:
+        if issubclass(raised.value.cls, (GeneratorExit, StopIteration)):
+            return
+        raise
+    if yielded is not None:
+        raise vm.exception(RuntimeError, "generator ignored GeneratorExit")
 
 
 # -- numbers ------------------------------------------------------------------------------------

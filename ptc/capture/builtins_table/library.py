@@ -13,6 +13,7 @@ import math
 import operator
 import os
 import platform
+import reprlib
 import sys
 import time
 import types
@@ -23,7 +24,7 @@ from typing import Any
 from ptc.capture import polyfills
 from ptc.capture.effects import DeferredCall
 from ptc.capture.errors import GraphBreak
-from ptc.capture.interpreter.calls import builtin, pure
+from ptc.capture.interpreter.calls import FALLBACKS, builtin, pure, see_through
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
 from ptc.capture.values.base import Value
@@ -119,9 +120,19 @@ def _lru_cache(vm: Machine, *args: Value, **kwargs: Value) -> Value:
     raise GraphBreak("PTC-B006", "a cached function is created while the program runs")
 
 
-def call_cached(vm: Machine, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+_CACHED = type(functools.lru_cache(lambda: None))
+
+
+def _call_cached(
+    vm: Machine, function: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A call of an lru_cache function runs what it wraps: a cache does not change results."""
+    if type(function) is not _CACHED:
+        return None
     return vm.call(vm.wrap_fixed(function.__wrapped__), args, kwargs)
+
+
+FALLBACKS.append(_call_cached)
 
 
 # -- copy, dataclasses, collections -----------------------------------------------------------------
@@ -158,6 +169,11 @@ def _fields(vm: Machine, obj: Value) -> Value:
 def _is_dataclass(vm: Machine, obj: Value) -> Value:
     cls = obj.real() if issubclass(obj.cls, type) else obj.cls
     return ConstantValue(hasattr(cls, "__dataclass_fields__"))
+
+
+see_through(reprlib.recursive_repr()(lambda self: ""), "user_function")
+if hasattr(dataclasses, "_recursive_repr") and sys.version_info < (3, 13):
+    see_through(dataclasses._recursive_repr(lambda self: ""), "user_function")
 
 
 @builtin(typing.cast)
@@ -250,17 +266,13 @@ def _getenv(vm: Machine, key: Value, default: Value | None = None) -> Value:
     return ConstantValue(found) if found is not None else default or ConstantValue(None)
 
 
-@builtin(type(os.environ).get, type(os.environ).__getitem__)
-def _environ_get(vm: Machine, environ: Value, key: Value, default: Value | None = None) -> Value:
+# `get` and `in` are Mapping's own, shared by every mapping class: they are traced and come here.
+@builtin(type(os.environ).__getitem__)
+def _environ_getitem(vm: Machine, environ: Value, key: Value) -> Value:
     found = os.environ.get(key.constant())
-    if found is None and default is None:
-        return ConstantValue(None)
-    return ConstantValue(found) if found is not None else default  # type: ignore[return-value]
-
-
-@builtin(type(os.environ).__contains__)
-def _environ_contains(vm: Machine, environ: Value, key: Value) -> Value:
-    return ConstantValue(key.constant() in os.environ)
+    if found is None:
+        raise vm.raised(KeyError, [key])
+    return ConstantValue(found)
 
 
 @builtin(contextlib.nullcontext.__exit__)

@@ -5,12 +5,14 @@ Free functions over a `Machine`; they become its methods.
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 import types
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import Raised
+from ptc.capture.interpreter.lookup import python_special, static_lookup
 from ptc.capture.sources import AttributeSource, fixed, item
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import (
@@ -27,30 +29,18 @@ if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
 
 _MISSING = object()
-_C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+_C_METHODS = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    type(functools.lru_cache(lambda: None)),
+)
+_FIELD = type(collections.namedtuple("_Example", "field").field)  # a namedtuple's field
 # Attributes of classes that CPython computes; all are fixed once the class exists
 _CLASS_FACTS = frozenset(
     "__name__ __qualname__ __module__ __doc__ __mro__ __bases__ __base__ __flags__"
     " __members__ __basicsize__ __annotations__ __text_signature__ __abstractmethods__"
     " __type_params__ __orig_bases__ __parameters__".split()
 )
-
-
-def static_lookup(cls: type, name: str) -> tuple[Any, type] | None:
-    """The raw attribute in the class's MRO and the class that has it. No descriptor runs."""
-    for base in cls.__mro__:
-        namespace = base.__dict__
-        if name in namespace:
-            return namespace[name], base
-    return None
-
-
-def python_special(cls: type, name: str) -> tuple[types.FunctionType, type] | None:
-    """A special method that is written in Python, with its class; None if C provides it (or none)."""
-    found = static_lookup(cls, name)
-    if found is not None and isinstance(found[0], types.FunctionType):
-        return found  # type: ignore[return-value]
-    return None
 
 
 def python_method(vm: Machine, obj: Value, name: str) -> Value | None:
@@ -154,13 +144,15 @@ def bind(vm: Machine, raw: Any, owner: type, obj: Value, name: str) -> Value | N
     if isinstance(raw, property):
         return _call_property(vm, raw, owner, obj, name)
     if kind is staticmethod:
-        return _through(vm, raw, owner, name)
+        return static_function(vm, raw, owner, name)
     if kind is classmethod:
-        return BoundMethodValue(_through(vm, raw, owner, name), vm.class_value(obj.cls))
+        return BoundMethodValue(static_function(vm, raw, owner, name), vm.class_value(obj.cls))
     if kind in _C_METHODS:
         return BoundMethodValue(BuiltinValue(raw), obj)
     if kind is types.ClassMethodDescriptorType:
         return BoundMethodValue(BuiltinValue(raw), vm.class_value(obj.cls))
+    if kind is _FIELD:
+        return obj.getitem(vm, ConstantValue(raw.__reduce__()[1][0]))
     if kind is functools.cached_property:
         return _cached_property(vm, raw, owner, obj, name)
     if kind in (types.MemberDescriptorType, types.GetSetDescriptorType):
@@ -173,8 +165,10 @@ def bind(vm: Machine, raw: Any, owner: type, obj: Value, name: str) -> Value | N
     return class_attribute_value(vm, raw, owner, name)
 
 
-def _through(vm: Machine, raw: Any, owner: type, name: str) -> Value:
-    """The function inside a staticmethod or classmethod object."""
+def static_function(vm: Machine, raw: Any, owner: type, name: str) -> Value:
+    """The function inside a staticmethod or classmethod object (or a plain `__new__`)."""
+    if not hasattr(raw, "__func__"):
+        return class_attribute_value(vm, raw, owner, name)
     if vm.trusted_class(owner):
         return vm.wrap_fixed(raw.__func__)
     namespace = AttributeSource(fixed(owner, owner.__name__), "__dict__")
@@ -304,9 +298,9 @@ def _class_getattr(vm: Machine, obj: ClassValue, name: str) -> Value | None:
 def _bind_to_class(vm: Machine, raw: Any, owner: type, obj: ClassValue, name: str) -> Value:
     kind = type(raw)
     if kind is staticmethod:
-        return _through(vm, raw, owner, name)
+        return static_function(vm, raw, owner, name)
     if kind is classmethod:
-        return BoundMethodValue(_through(vm, raw, owner, name), obj)
+        return BoundMethodValue(static_function(vm, raw, owner, name), obj)
     if kind is types.ClassMethodDescriptorType:
         return BoundMethodValue(BuiltinValue(raw), obj)
     if kind is types.BuiltinFunctionType and name == "__new__":

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak, NotConstant, Raised
-from ptc.capture.interpreter.attributes import class_attribute_value, static_lookup
+from ptc.capture.interpreter.attributes import class_attribute_value, static_function
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.interpreter.binding import bind_arguments
 from ptc.capture.interpreter.frame import Frame, initial_cells
 from ptc.capture.interpreter.wrapping import is_python_class, wrap_new
@@ -37,6 +38,15 @@ _HANDLED_OBJECTS: list[Any] = []  # keeps ids valid
 _PURE: set[int] = set()
 # Tried for functions that no table knows: (vm, function, args, kwargs) -> Value or None
 FALLBACKS: list[Callable[..., Value | None]] = []
+
+
+# Wrappers that only guard against recursion: code object -> the closure variable with what they wrap
+_SEEN_THROUGH: dict[types.CodeType, str] = {}
+
+
+def see_through(wrapper: types.FunctionType, variable: str) -> None:
+    """Say that functions made like `wrapper` do what `variable` of their closure does."""
+    _SEEN_THROUGH[wrapper.__code__] = variable
 
 
 def builtin(*functions: Any) -> Callable[[Builtin], Builtin]:
@@ -88,6 +98,12 @@ def call_function(
     vm: Machine, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """Inline a Python function."""
+    inner = _SEEN_THROUGH.get(function.code)
+    if inner is not None:
+        cell = function.closure[function.code.co_freevars.index(inner)]
+        wrapped = cell.get(vm)
+        assert wrapped is not None
+        return vm.call(wrapped, args, kwargs)
     if isinstance(function.obj, types.FunctionType):
         handler = _HANDLERS.get(id(function.obj)) or _HANDLERS.get(id(function.code))
         if handler is not None:
@@ -222,7 +238,7 @@ def type_call(vm: Machine, cls: type, args: list[Value], kwargs: dict[str, Value
     assert new is not None
     raw = new[0].__func__ if isinstance(new[0], staticmethod) else new[0]
     if isinstance(raw, types.FunctionType):
-        func = class_attribute_value(vm, raw, new[1], "__new__")
+        func = static_function(vm, new[0], new[1], "__new__")
         result = vm.call(func, [vm.class_value(cls), *args], kwargs)
     else:
         result = c_new(vm, raw, cls, args, kwargs)

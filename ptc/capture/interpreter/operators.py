@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak, NotConstant
-from ptc.capture.interpreter.attributes import python_special, static_lookup
+from ptc.capture.interpreter.lookup import python_special, static_lookup
 from ptc.capture.interpreter.calls import evaluate, find_handler
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import BuiltinValue, ClassValue

@@ -181,7 +181,7 @@ def _set_function_part(vm: Machine, function: FunctionValue, flag: int, value: V
         function.annotations = pairs
     elif flag == 2:
         assert isinstance(value, DictValue)
-        function.kwdefault_values = {k.constant(): v for k, v in value.entries.values()}
+        function.kwdefault_values = {k.constant(): v for k, v in vm.dict_items(value)}
     elif flag == 1:
         function.default_values = vm.unpack(value)
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak, NotConstant
-from ptc.capture.interpreter.attributes import static_lookup
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import BuiltinValue, ClassValue, FunctionValue
 from ptc.capture.values.constants import ConstantValue

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import NotConstant
+from ptc.capture.interpreter.lookup import python_special
 from ptc.capture.sources import (
     ArgumentSource,
     AttributeSource,
@@ -159,16 +160,31 @@ def _guard_identity(vm: Machine, obj: Any, source: Source) -> None:
 # -- containers ---------------------------------------------------------------------------------
 
 
+def _guard_length(vm: Machine, obj: Any, source: Source, base: str) -> None:
+    if python_special(type(obj), "__len__") is None:
+        vm.guard("LENGTH", source, len(obj))
+    else:
+        vm.guard("EQUALS", CallSource(source, base + ".__len__({})"), list.__len__(obj) if base == "list" else tuple.__len__(obj))
+
+
+def _element_source(obj: Any, source: Source, base: str, index: int) -> Source:
+    """Element `index` itself, whatever the class's own `__getitem__` gives."""
+    if python_special(type(obj), "__getitem__") is None:
+        return item(source, index)
+    return CallSource(source, f"{base}.__getitem__({{}}, {index})")
+
+
 @wraps_subclasses(list)
 def _list(vm: Machine, obj: Any, source: Source) -> Value:
     _guard_type(vm, obj, source)
-    vm.guard("LENGTH", source, list.__len__(obj))
+    _guard_length(vm, obj, source, "list")
     value = ListValue([], type(obj), source)
     value.obj = obj
     # Known before its elements: lists may hold themselves
     vm.journal.put(vm.wrapped, id(obj), value)
     value.items.extend(
-        wrap(vm, element, item(source, i)) for i, element in enumerate(list.__iter__(obj))
+        wrap(vm, element, _element_source(obj, source, "list", i))
+        for i, element in enumerate(list.__iter__(obj))
     )
     return value
 
@@ -176,8 +192,11 @@ def _list(vm: Machine, obj: Any, source: Source) -> Value:
 @wraps_subclasses(tuple)
 def _tuple(vm: Machine, obj: Any, source: Source) -> Value:
     _guard_type(vm, obj, source)
-    vm.guard("LENGTH", source, tuple.__len__(obj))
-    items = [wrap(vm, element, item(source, i)) for i, element in enumerate(tuple.__iter__(obj))]
+    _guard_length(vm, obj, source, "tuple")
+    items = [
+        wrap(vm, element, _element_source(obj, source, "tuple", i))
+        for i, element in enumerate(tuple.__iter__(obj))
+    ]
     value = TupleValue(items, type(obj), source)
     value.obj = obj
     return value
@@ -284,6 +303,7 @@ def _method(vm: Machine, obj: Any, source: Source) -> Value:
     types.WrapperDescriptorType,
     types.ClassMethodDescriptorType,
     types.MethodWrapperType,
+    type(functools.lru_cache(lambda: None)),
 )
 def _builtin(vm: Machine, obj: Any, source: Source) -> Value:
     owner = getattr(obj, "__self__", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import heapq
 import itertools
 import operator
 import types
@@ -31,6 +32,8 @@ TABLE: list[tuple[Any, types.FunctionType]] = [
     (itertools.compress, functions.compress),
     (itertools.groupby, functions.groupby),
     (itertools.tee, functions.tee),
+    (heapq.nlargest, functions.nlargest),
+    (heapq.nsmallest, functions.nsmallest),
     (functools.reduce, functions.reduce),
     (operator.attrgetter, functions.attrgetter),
     (operator.itemgetter, functions.itemgetter),

@@ -225,3 +225,11 @@ def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
 def count_elements(mapping: Any, iterable: Any) -> None:
     for element in iterable:
         mapping[element] = mapping.get(element, 0) + 1
+
+
+def nlargest(n: int, iterable: Any, key: Any = None) -> list[Any]:
+    return sorted(iterable, key=key, reverse=True)[:n]
+
+
+def nsmallest(n: int, iterable: Any, key: Any = None) -> list[Any]:
+    return sorted(iterable, key=key)[:n]

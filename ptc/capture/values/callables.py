@@ -186,7 +186,9 @@ class FunctionValue(Instance):
         namespace = emit.name(self.globals.namespace, "globals")
         defaults = ", ".join(emit.value(v) for v in self.default_values or ())
         defaults = f"({defaults},)" if defaults else "None"
-        cells = ", ".join(emit.value(cell) for cell in self.closure)
+        # On 3.13 a new function has no cells until SET_FUNCTION_ATTRIBUTE
+        closure_cells = self.closure or [CellValue() for _ in self.code.co_freevars]
+        cells = ", ".join(emit.value(cell) for cell in closure_cells)
         closure = f"({cells},)" if cells else "None"
         text = f"{make}({code}, {namespace}, {self.name!r}, {defaults}, {closure})"
         name = emit.define(self, text)
@@ -241,7 +243,7 @@ class BoundMethodValue(Value):
     def rebuild(self, emit: Rebuilder) -> str:
         if isinstance(self.func, BuiltinValue):
             name = self.func.function.__name__
-            return f"{emit.value(self.owner)}.{name}"
+            return f"({emit.value(self.owner)}).{name}"
         method = emit.name(types.MethodType, "MethodType")
         return f"{method}({emit.value(self.func)}, {emit.value(self.owner)})"
 

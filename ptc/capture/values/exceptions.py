@@ -85,11 +85,26 @@ class ExceptionValue(Instance):
     def rebuild(self, emit: Rebuilder) -> str:
         cls = emit.name(self.klass, self.klass.__name__)
         args = "".join(", " + emit.value(arg) for arg in self.args)
-        name = emit.define(self, f"{cls}.__new__({cls}{args})")
+        text = f"{cls}.__new__({cls}{args})"
+        if self.raised_at:
+            text = f"{emit.name(with_traceback, 'with_traceback')}({text})"
+        name = emit.define(self, text)
         if self.obj is NO_OBJECT:
             emit.attributes(self, name)
-        if self.cause is not None:
-            emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
         if self.context is not None:
             emit.line(f"{name}.__context__ = {emit.value(self.context)}")
+        if self.cause is not None:
+            emit.line(f"{name}.__cause__ = {emit.value(self.cause)}")
+        if self.suppress_context:
+            emit.line(f"{name}.__suppress_context__ = True")
         return name
+
+
+def with_traceback(error: BaseException) -> BaseException:
+    """The exception as if it had been raised and caught: CPython's `with` statement relies on a
+    handled exception having a traceback."""
+    try:
+        raise error
+    except BaseException as caught:
+        caught.__context__ = None
+        return caught

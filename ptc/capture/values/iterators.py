@@ -31,7 +31,12 @@ class IteratorValue(Value):
         return self
 
     def next(self, vm: Machine) -> Value | None:
-        value = self.produce(vm)
+        if self.source is not None:
+            # Advancing this one in the real program advances what it draws from
+            with vm.effects.driven():
+                value = self.produce(vm)
+        else:
+            value = self.produce(vm)
         if value is not None:
             vm.journal.assign(self, "produced", self.produced + 1)
             vm.iterator_advanced(self)

@@ -10,7 +10,8 @@ import collections
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak
-from ptc.capture.sources import FixedSource, ObjectItemSource, Source, fixed, item
+from ptc.capture.interpreter.lookup import python_special
+from ptc.capture.sources import CallSource, FixedSource, ObjectItemSource, Source, fixed, item
 from ptc.capture.values.base import MergeRefusal, Value
 from ptc.capture.values.constants import is_immutable
 from ptc.capture.values.objects import NO_OBJECT, Instance
@@ -63,7 +64,7 @@ class DictValue(Instance):
         constant = key.constant()
         if constant not in self.obj:
             if not self.trusted:
-                vm.guard("LACKS_KEY", self.source, _guard_key(constant))
+                vm.guard("LACKS_KEY", self.keys_source(), _guard_key(constant))
             return None
         value = self._wrap_item(vm, constant)
         vm.journal.put(self.entries, hashed, (key, value))
@@ -74,17 +75,34 @@ class DictValue(Instance):
         if self.trusted:
             return vm.wrap_fixed(value)
         assert self.source is not None
-        return vm.wrap(value, _item_source(self.source, key))
+        return vm.wrap(value, self.item_source(key))
+
+    def item_source(self, key: Any) -> Source:
+        """The entry itself, whatever the class's own `__getitem__` gives."""
+        assert self.source is not None
+        owner = self.source
+        if python_special(self.klass, "__getitem__") is not None and type(key) in _LITERALS:
+            return CallSource(owner, f"dict.__getitem__({{}}, {key!r})")
+        return _item_source(owner, key)
+
+    def keys_source(self) -> Source:
+        """The keys themselves, whatever `__iter__`, `__contains__` and `keys` of the class give."""
+        assert self.source is not None
+        if self.klass is dict or not any(
+            python_special(self.klass, name) for name in ("__iter__", "__contains__", "keys")
+        ):
+            return self.source
+        own_keys = python_special(self.klass, "keys") is not None
+        return CallSource(self.source, "dict.keys({})" if own_keys else "{}.keys()")
 
     def load_all(self, vm: Machine) -> None:
         """Wrap every entry of the real dictionary and guard its keys."""
         if self.complete:
             return
         if not self.trusted:
-            assert self.source is not None
-            vm.guard_keys(self.source, self.obj)
+            vm.guard_keys(self.keys_source(), real_keys(self.obj))
         entries: dict[Any, tuple[Value, Value]] = {}
-        for key in dict.keys(self.obj):
+        for key in real_keys(self.obj):
             wrapped = vm.wrap_fixed(key)
             hashed = vm.hash_key(wrapped)
             known = self.entries.get(hashed)
@@ -209,14 +227,24 @@ class DictValue(Instance):
         return ", ".join(f"{emit.value(k)}: {emit.value(v)}" for k, v in self.entries.values())
 
 
+def real_keys(obj: Any) -> tuple[Any, ...]:
+    """The keys of a real dictionary in its order, past what its class overrides."""
+    if isinstance(obj, collections.OrderedDict):
+        return tuple(collections.OrderedDict.keys(obj))
+    return tuple(dict.keys(obj))
+
+
+_LITERALS = (str, int, bool, type(None))
+
+
 def _guard_key(constant: Any) -> Any:
-    if type(constant) in (str, int, bool, type(None)):
+    if type(constant) in _LITERALS:
         return constant
     return fixed(constant, "key")
 
 
 def _item_source(owner: Source, key: Any) -> Source:
-    if type(key) in (str, int, bool, type(None)):
+    if type(key) in _LITERALS:
         return item(owner, key)
     key_source: FixedSource = fixed(key, getattr(key, "__name__", None) or "key")
     return ObjectItemSource(owner, key_source)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.interpreter.attributes import static_lookup
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.mappings import DictValue
