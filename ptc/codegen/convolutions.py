@@ -12,6 +12,7 @@ from typing import Any
 
 from ptc.codegen.contractions import ContractionWriter, Options, Plan, has_checks, static_dim
 from ptc.codegen.cpp import NAME, KernelCode
+from ptc.codegen.cpp_types import ELEMENT
 from ptc.codegen.epilogues import epilogue_lambda
 from ptc.codegen.operands import View
 from ptc.loops.index import Index, floordiv, product, remainder
@@ -50,7 +51,7 @@ class _ConvWriter(ContractionWriter):
         x = self._image()
         w = self.operand("w")
         packs = self.constant("w") and w is not None
-        if w is None:
+        if w is None or (w.dtype is not DType.F32 and not packs):
             w = self.written_out("w", ("o", "c", *self._axes("k")))
         pixels, outputs = self._pixels()
         ctx = self.context()
@@ -78,7 +79,7 @@ class _ConvWriter(ContractionWriter):
                 f"char* const packed = (char*)run->reserve(packed_bytes + {scratch});"
             )
             lines.append("if (!packed) return STATUS_MEMORY;")
-            lines.append(f"char* const scratch = packed + packed_bytes;")
+            lines.append("char* const scratch = packed + packed_bytes;")
             lines.append(self._pack_call("(float*)packed", "actual", self.address(w), w))
             packed = "(const float*)packed"
         lines.append(
@@ -156,10 +157,33 @@ class _ConvWriter(ContractionWriter):
         numbers = ", ".join([*map(self.text, strides), *taps])
         return f"pack_{self.family}({to}, {shape}, {source}, {numbers});"
 
+    def _widened(self, w: View, start: str) -> tuple[list[str], View]:
+        """Lines that copy low-precision filters to f32, and where they then are."""
+        order = ("o", "c", *self._axes("k"))
+        strides: dict[str, Index] = {}
+        size = Index.const(1)
+        for var in reversed(order):
+            strides[var] = size
+            size = size * self.kernel.extents[var]
+        lines = [f"Scratch<float> wide({self.text(size)});", "if (!wide.data) return STATUS_MEMORY;"]
+        lines += [
+            f"for (int64_t {v} = 0; {v} < {self.text(self.kernel.extents[v])}; ++{v})" for v in order
+        ]
+        to = " + ".join(f"{v} * {self.text(strides[v])}" for v in order)
+        source = " + ".join(f"{v} * {self.text(w.strides[v])}" for v in order)
+        lines.append(f"  wide.data[{to}] = convert<float>(in0[{start} + {source}]);")
+        return lines, View(w.buffer, DType.F32, Index.const(0), strides)
+
     def _pack(self, w: View) -> str:
         """A prepared buffer with the packed filters."""
         start = self.text(w.start)
-        call = self._pack_call("out0", "shape", f"in0 + {start}", w)
+        source = ELEMENT[w.dtype]
+        wide: list[str] = []
+        if w.dtype is DType.F32:
+            call = self._pack_call("out0", "shape", f"in0 + {start}", w)
+        else:
+            wide, dense = self._widened(w, start)
+            call = self._pack_call("out0", "shape", "wide.data", dense)
         shape = f"constexpr Conv shape = {{{self._shape(False)}}};"
         name = f"packed.{w.buffer}.{start}.{self.family}.{self._shape(False)}.{call}"
         text = "\n".join([
@@ -167,15 +191,17 @@ class _ConvWriter(ContractionWriter):
             f"  {shape}",
             f"  return {self.family}_packed_size(shape) * (int64_t)sizeof(float);",
             "}",
-            f"PTC_HIDDEN void {NAME}(Run* run, float* out0, const float* in0) {{",
+            f"PTC_HIDDEN int {NAME}(Run* run, float* out0, const {source}* in0) {{",
             "  (void)run;",
             f"  {shape}",
+            *[f"  {line}" for line in wide],
             f"  {call}",
+            "  return STATUS_OK;",
             "}",
             "",
         ])  # fmt: skip
         self.packed[name] = KernelCode(
-            text, (name, w.buffer), (), False, frozenset({"ptc_conv.h"}), 15.0
+            text, (name, w.buffer), (), True, frozenset({"ptc_conv.h"}), 15.0
         )
         self.buffers[name] = Buffer(name, DType.F32, (), (), BufferKind.PREPARED)
         return name

@@ -14,6 +14,7 @@ from ptc.codegen.contractions import Options, Plan, gemm_plan
 from ptc.codegen.convolutions import conv_plan
 from ptc.codegen.cpp import KernelCode, kernel_code
 from ptc.codegen.expand import expand_template
+from ptc.codegen.externs import extern_code
 from ptc.loops.nodes import (
     AnyKernel,
     Buffer,
@@ -23,7 +24,6 @@ from ptc.loops.nodes import (
     Program,
     TemplateKernel,
 )
-from ptc.support.diagnostics import InternalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class KernelCompiler:
     def calls(self, kernel: AnyKernel, program: Program) -> list[Call]:
         """The functions that do `kernel`'s work, in order."""
         if isinstance(kernel, ExternKernel):
-            raise InternalError("codegen", f"no routine called {kernel.function}")
+            return [Call(extern_code(kernel, program), kernel.name)]
         if isinstance(kernel, TemplateKernel):
             return self._contraction(kernel, program)
         return [self._loops(kernel, program, program.buffers)]

@@ -288,7 +288,8 @@ class _ProgramWriter:
         for buffer, code in self.compiler.packed.items():
             self.prepared.append(buffer)
             name = self.table.add(code, "pack")
-            calls.append(f"{name}(run, {', '.join(f'@{b}@' for b in code.buffers)});")
+            call = f"{name}(run, {', '.join(f'@{b}@' for b in code.buffers)})"
+            calls.append(f"if (const int status = {call}) return status;" if code.status else f"{call};")
             used.extend(b for b in code.buffers if b not in used)
             rows.append(f"{{0, {name}_bytes}}")
         return rows

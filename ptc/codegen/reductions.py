@@ -33,6 +33,9 @@ _ARGUMENT = ("argmin", "argmax")
 
 def combine(op: str, a: str, b: str, dtype: DType) -> str:
     """C++ for `a` combined with `b`."""
+    if dtype in (DType.F16, DType.BF16):
+        wide = combine(op, f"convert<float>({a})", f"convert<float>({b})", DType.F32)
+        return f"convert<{value_type(dtype, None)}>({wide})"
     if dtype is DType.BOOL:
         return f"{a} {'&' if op in ('min', 'mul', 'all') else '|'} {b}"
     if op in ("add", "mul"):
@@ -352,8 +355,8 @@ def _vector_steps(
     empty = not ctx.ranges.nonnegative(loop.extent - 1)
     if unroll > 1:
         ctx.writer.open(f"for (; {k} + {step} <= {end}; {k} += {step})", stores, fixed=empty)
-        ctx.writer.line(f"#pragma GCC unroll {unroll}")
-        ctx.writer.open(f"for (int u = 0; u < {unroll}; ++u)", stores)
+        header = f"#pragma GCC unroll {unroll}\nfor (int u = 0; u < {unroll}; ++u)"
+        ctx.writer.open(header, stores)
         body(f"{k} + u * {width}", lanes, "[u]")
         ctx.writer.close()
         ctx.writer.close()

@@ -29,8 +29,10 @@ class Value:
 @dataclass(slots=True)
 class Block:
     """One open block. `defines` are IR names bound in it, `stores` the buffers written in it or in
-    blocks inside; `fixed`: nothing may be hoisted out of it (its code may not run at all)."""
+    blocks inside; `fixed`: nothing may be hoisted out of it (its code may not run at all). The header
+    is written when the block ends, behind what was hoisted out of it."""
 
+    header: str = ""
     lines: list[str] = field(default_factory=list[str])
     defines: set[str] = field(default_factory=set[str])
     stores: frozenset[str] = frozenset()
@@ -74,12 +76,13 @@ class Writer:
     def open(self, header: str, stores: frozenset[str], *, fixed: bool = False) -> None:
         """Begin a block `header {`. Loads of buffers that it stores are forgotten."""
         self.forget(stores)
-        self.line(f"{header} {{" if header else "{")
-        self.blocks.append(Block(stores=stores, fixed=fixed))
+        head = f"{header} {{" if header else "{"
+        self.blocks.append(Block(head, stores=stores, fixed=fixed))
 
     def close(self, after: str = "}") -> None:
         """End the innermost block."""
         block = self.blocks.pop()
+        self.blocks[-1].lines.extend(block.header.split("\n"))
         self.blocks[-1].lines.extend(f"  {line}" for line in block.lines)
         self.line(after)
         self.forget(block.stores)

@@ -139,7 +139,7 @@ def compile_entries(
     target: Target | None = None,
     threads: int = 1,
     name: str = "sample",
-    optimise: str = "-O1",
+    optimise: str = "-O2",
 ) -> Library:
     """Generate, build, open. Without `live`, weights are passed by address when opening."""
     target = resolve(target or Target())

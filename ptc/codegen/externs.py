@@ -1,0 +1,122 @@
+"""Extern kernels: calls of runtime routines on whole buffers.
+
+Takes an ExternKernel, gives a function that walks the lines of its buffers and calls the routine
+(`ptc.loops.externs` states what each must do). One writer a routine, in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ptc.codegen.cpp import NAME, KernelCode
+from ptc.codegen.cpp_index import index_text, operand_text
+from ptc.codegen.cpp_types import ELEMENT
+from ptc.codegen.context import SizeNames, size_ranges
+from ptc.loops.bounds import Ranges
+from ptc.loops.index import Index
+from ptc.loops.nodes import Buffer, ExternKernel, Program
+from ptc.support.diagnostics import InternalError
+
+
+class _Writer:
+    """Names of parameters and sizes of one extern call."""
+
+    def __init__(self, kernel: ExternKernel, program: Program) -> None:
+        self.kernel = kernel
+        self.inputs = [program.buffers[n] for n in kernel.inputs]
+        self.outputs = [program.buffers[n] for n in kernel.outputs]
+        self.names = SizeNames()
+        self.ranges = Ranges({}, size_ranges(program.sizes))
+
+    def text(self, index: Index) -> str:
+        """C++ for an index of size symbols."""
+        return index_text(self.ranges.simplify(index), self.names, self.ranges)
+
+    def operand(self, index: Index) -> str:
+        """The same as an operand of a product."""
+        return operand_text(self.ranges.simplify(index), self.names, self.ranges)
+
+    def number(self, value: Any) -> Index:
+        """An attribute that is a size."""
+        return value if isinstance(value, Index) else Index.const(int(value))
+
+    def code(self, lines: Sequence[str], headers: set[str]) -> KernelCode:
+        """The function around `lines`, which may use `run`, in0..., out0..."""
+        parameters = [f"const {ELEMENT[b.dtype]}* in{i}" for i, b in enumerate(self.inputs)]
+        parameters += [f"{ELEMENT[b.dtype]}* out{i}" for i, b in enumerate(self.outputs)]
+        parameters += [f"int64_t {self.names[s]}" for s in self.names.sizes]
+        head = f"PTC_HIDDEN int {NAME}(Run* run, {', '.join(parameters)}) {{"
+        text = [head, *[f"  {line}" for line in lines], "  return STATUS_OK;", "}", ""]
+        return KernelCode(
+            "\n".join(text),
+            (*self.kernel.inputs, *self.kernel.outputs),
+            tuple(self.names.sizes),
+            True,
+            frozenset(headers),
+            80.0,
+        )
+
+    def lines_of(self, dim: int) -> tuple[list[str], int]:
+        """Loops over all dimensions of input 0 but `dim`, and how deep they are."""
+        lines: list[str] = []
+        depth = 0
+        for d, extent in enumerate(self.inputs[0].shape):
+            if d != dim:
+                lines.append(
+                    f"{'  ' * depth}for (int64_t i{d} = 0; i{d} < {self.text(extent)}; ++i{d})"
+                )
+                depth += 1
+        return lines, depth
+
+    def line_start(self, name: str, buffer: Buffer, dim: int) -> str:
+        """The address of the current line of a buffer."""
+        terms = [
+            f" + i{d} * {self.operand(stride)}"
+            for d, stride in enumerate(buffer.strides)
+            if d != dim
+        ]
+        return f"{name}{''.join(terms)}"
+
+
+def _ordered(writer: _Writer, count: Index | None, descending: bool) -> KernelCode:
+    """The first `count` of each line's order (None: all)."""
+    x, (values, positions) = writer.inputs[0], writer.outputs
+    rank = max(len(x.shape), 1)
+    dim = int(writer.kernel.attrs["dim"]) % rank  # type: ignore[call-overload]
+    element = ELEMENT[x.dtype]
+    if not x.shape:
+        return writer.code(["out0[0] = in0[0];", "out1[0] = 0;", "(void)run;"], {"ptc_sort.h"})
+    n = writer.text(x.shape[dim])
+    k = n if count is None else writer.text(count)
+    loops, depth = writer.lines_of(dim)
+    call = (
+        f"{'  ' * depth}sort_line({writer.line_start('in0', x, dim)}, "
+        f"{writer.text(x.strides[dim])}, {n}, {k}, {'true' if descending else 'false'}, "
+        f"{writer.line_start('out0', values, dim)}, {writer.text(values.strides[dim])}, "
+        f"{writer.line_start('out1', positions, dim)}, {writer.text(positions.strides[dim])}, "
+        "scratch);"
+    )
+    reserve = f"void* const scratch = run->reserve(sort_scratch<{element}>({n}));"
+    failed = "if (!scratch) return STATUS_MEMORY;"
+    return writer.code([reserve, failed, *loops, call], {"ptc_sort.h"})
+
+
+def _sort(writer: _Writer) -> KernelCode:
+    return _ordered(writer, None, bool(writer.kernel.attrs["descending"]))
+
+
+def _topk(writer: _Writer) -> KernelCode:
+    count = writer.number(writer.kernel.attrs["k"])
+    return _ordered(writer, count, bool(writer.kernel.attrs["largest"]))
+
+
+ROUTINES: Mapping[str, Callable[[_Writer], KernelCode]] = {"sort": _sort, "topk": _topk}
+
+
+def extern_code(kernel: ExternKernel, program: Program) -> KernelCode:
+    """The function that does an extern kernel's work."""
+    routine = ROUTINES.get(kernel.function)
+    if routine is None:
+        raise InternalError("codegen", f"no runtime routine is called {kernel.function}")
+    return routine(_Writer(kernel, program))

@@ -1,0 +1,124 @@
+"""Every sample row of every operator, compiled and compared with eager.
+
+Rows share libraries, one entry each: a kernel costs a few milliseconds among two hundred others and
+forty alone. Default: scheduled programs, static and dynamic in turn; `-m slow` adds all the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from harness import Library, NativeError, compile_entries
+from ptc.codegen.entry import Entry
+from ptc.loops.nodes import BufferKind, Program
+from ptc.ops import registry, sampling
+from ptc.ops.protocol import Sample
+from ptc.schedule.lower import lower
+from ptc.schedule.passes import schedule
+from ptc.support.diagnostics import CompileError
+from torch._ops import OpOverload
+
+BATCH = 150
+
+
+@dataclass(frozen=True)
+class Case:
+    label: str
+    op: OpOverload
+    row: Sample
+
+
+CASES = [
+    Case(sampling.sample_id(op, n, row), op, row)
+    for op, rows in registry.all_samples().items()
+    for n, row in enumerate(rows)
+]
+BATCHES = [CASES[i : i + BATCH] for i in range(0, len(CASES), BATCH)]
+
+
+def to_numpy(x: torch.Tensor) -> np.ndarray:
+    if x.dtype is torch.bfloat16:
+        return x.contiguous().view(torch.uint16).numpy()
+    return x.numpy()
+
+
+def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
+    array = np.array(array, order="C")
+    if dtype is torch.bfloat16:
+        return torch.from_numpy(array.astype(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def compiled_program(case: Case, *, dynamic: bool, scheduled: bool) -> Program | None:
+    """The case's program; None where dynamic sizes are refused with a diagnostic."""
+    arguments = sampling.draw(case.row)
+    try:
+        call = sampling.single_call(case.op, arguments, dynamic=dynamic)
+        loops = lower(call)
+    except CompileError:
+        if dynamic:
+            return None
+        raise
+    return schedule(loops) if scheduled else loops
+
+
+def verdict(library: Library, entry: str, case: Case, *, dynamic: bool) -> str | None:
+    """Why the compiled case is wrong, or None."""
+    arguments = sampling.draw(case.row)
+    call = sampling.single_call(case.op, arguments, dynamic=dynamic)
+    program = library.entries[entry].program
+    inputs = {
+        name: to_numpy(t)
+        for name, t in zip(program.inputs, sampling.tensors_of(arguments), strict=True)
+    }
+    sizes = sampling.sizes_of(call, arguments)
+    try:
+        got = library.run(inputs, sizes=sizes, entry=entry)
+    except NativeError as error:
+        return str(error)
+    types = [n.dtype for n in call.graph.graph.output_node().meta["val"]]
+    tensors = [to_torch(np.asarray(r), t) for r, t in zip(got, types, strict=True)]
+    return sampling.mismatch(case.row, sampling.reference(case.op, arguments), tensors)
+
+
+def run_batch(cases: list[Case], *, dynamic: bool, scheduled: bool) -> None:
+    programs = [
+        (case, compiled_program(case, dynamic=dynamic, scheduled=scheduled)) for case in cases
+    ]
+    wanted = [(case, p) for case, p in programs if p is not None]
+    entries = [Entry(f"e{n}", p) for n, (_, p) in enumerate(wanted)]
+    library = compile_entries(entries, name="samples")
+    problems: list[str] = []
+    for n, (case, _) in enumerate(wanted):
+        problem = verdict(library, f"e{n}", case, dynamic=dynamic)
+        if problem is not None:
+            problems.append(f"{case.label}: {problem}")
+    library.close()
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("batch", range(len(BATCHES)))
+def test_scheduled(batch: int) -> None:
+    run_batch(BATCHES[batch], dynamic=False, scheduled=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(len(BATCHES)))
+def test_dynamic(batch: int) -> None:
+    run_batch(BATCHES[batch], dynamic=True, scheduled=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(len(BATCHES)))
+def test_unscheduled(batch: int) -> None:
+    run_batch(BATCHES[batch], dynamic=False, scheduled=False)
+
+
+def test_inputs_are_inputs() -> None:
+    """Samples have no weights: every buffer given by the caller is an INPUT."""
+    program = compiled_program(CASES[0], dynamic=False, scheduled=True)
+    assert program is not None
+    assert not [b for b in program.buffers.values() if b.kind is BufferKind.WEIGHT]
