@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ptc.loops.index import Index
+from ptc.loops.index import FLOORDIV, MOD, Func, Index
 from ptc.loops.nodes import (
     Buffer,
     BufferKind,
@@ -33,25 +33,23 @@ Order = tuple[int, ...]
 
 def choose_layouts(program: Program) -> Program | None:
     """The program with layouts chosen; None if all stays as it is."""
-    convolutions = [
-        k
-        for k in program.kernels
-        if isinstance(k, TemplateKernel) and k.template.startswith("conv")
-    ]
-    if convolutions:
-        program = _Layouts(program).run()
+    if any(isinstance(k, TemplateKernel) for k in program.kernels):
+        new = _Layouts(program).run()
+    else:
+        new = program
     kernels = tuple(
-        [reorder_loops(k, program.buffers) if isinstance(k, Kernel) else k for k in program.kernels]
+        [reorder_loops(k, new.buffers) if isinstance(k, Kernel) else k for k in new.kernels]
     )
-    if not convolutions and all(x is y for x, y in zip(kernels, program.kernels, strict=True)):
+    if new is program and all(x is y for x, y in zip(kernels, program.kernels, strict=True)):
         return None
-    return replace(program, kernels=kernels)
+    return replace(new, kernels=kernels)
 
 
 class _Layouts:
     def __init__(self, program: Program) -> None:
         self.graph = KernelGraph(program)
         self.orders: dict[str, Order] = {}
+        self.channels: set[str] = set()  # buffers with the channel innermost
         self.fixed: set[str] = set()
         for position, kernel in self.graph.kernels.items():
             if isinstance(kernel, ExternKernel):
@@ -60,9 +58,12 @@ class _Layouts:
     def run(self) -> Program:
         for position in self.graph.order():
             kernel = self.graph.kernels[position]
-            if isinstance(kernel, TemplateKernel) and kernel.template.startswith("conv"):
-                self._seed(position, kernel)
-        while self._spread():
+            if isinstance(kernel, TemplateKernel):
+                if kernel.template.startswith("conv"):
+                    self._seed(position, kernel)
+                else:
+                    self._seed_operands(kernel)
+        while self.channels and self._spread():
             pass
         buffers = self.graph.buffers
         for name, order in self.orders.items():
@@ -95,7 +96,27 @@ class _Layouts:
             return False
         rest = [d for d in range(len(index)) if d != moved[0]]
         self.orders[name] = (*rest, moved[0])
+        self.channels.add(name)
         return True
+
+    def _seed_operands(self, kernel: TemplateKernel) -> None:
+        """Operands of products that would be addressed with divisions (heads side by side) get
+        the order in which the product walks them."""
+        ranges = self.graph.ranges(kernel)
+        for operand in kernel.operands.values():
+            value = operand.value
+            if not isinstance(value, Load) or value.mask is not None:
+                continue
+            if not self._free(value.buffer):
+                continue
+            buffer = self.graph.buffers[value.buffer]
+            if is_affine(ranges.simplify(address_of(value.index, buffer))):
+                continue
+            order = _walk_order(value.index, operand.vars)
+            strides = strides_in(order, buffer.shape)
+            address = address_of(value.index, replace(buffer, strides=strides))
+            if is_affine(ranges.simplify(address)):
+                self.orders[value.buffer] = order
 
     def _spread(self) -> bool:
         """One sweep over loop nests: what they write follows what they read, then the reverse."""
@@ -113,14 +134,14 @@ class _Layouts:
                 continue
             for store in self.graph.stores[position]:
                 order = self.orders.get(store.buffer)
-                if order is not None:
+                if order is not None and store.buffer in self.channels:
                     changed |= self._to_loads(position, store.index[order[-1]].variable)
         return changed
 
     def _from_loads(self, position: int, store: Store) -> bool:
         for name, loads in self.graph.loads[position].items():
             order = self.orders.get(name)
-            if order is None or len(order) != len(store.index):
+            if name not in self.channels or order is None or len(order) != len(store.index):
                 continue
             for load in loads:
                 for var in load.index[order[-1]].vars:
@@ -136,6 +157,38 @@ class _Layouts:
             if self._free(name):
                 changed |= any(self._innermost(name, load.index, var) for load in loads)
         return changed
+
+
+def is_affine(address: Index) -> bool:
+    """Whether an address is a sum of products of variables, without division or remainder."""
+    return all(isinstance(a, str) for monomial, _ in address.terms for a in monomial)
+
+
+def _walk_order(index: Sequence[Index], variables: Sequence[str]) -> Order:
+    """Dimensions in the order of the operand's variables, the higher digits of one first."""
+
+    def key(dim: int) -> tuple[int, int, int]:
+        places = [k for k, v in enumerate(variables) if v in index[dim].vars]
+        if not places:
+            return -1, 0, dim
+        divisor = 0
+        for monomial, _ in index[dim].terms:
+            for atom in monomial:
+                if not isinstance(atom, str):
+                    divisor = max(divisor, _divisor(atom))
+        return places[-1], -divisor, dim
+
+    return tuple(sorted(range(len(index)), key=key))
+
+
+def _divisor(atom: Func) -> int:
+    """What a digit divides its variable by: `v // c` and `(v // c) % e` give c, `v % e` gives 0."""
+    if atom.kind == FLOORDIV:
+        return atom.b.constant or 1 << 30
+    if atom.kind == MOD:
+        inner = [a for m, _ in atom.a.terms for a in m if not isinstance(a, str)]
+        return max([_divisor(a) for a in inner], default=0)
+    return 0
 
 
 def strides_in(order: Order, shape: Sequence[Index]) -> tuple[Index, ...]:
@@ -180,12 +233,11 @@ def _convert_operands(program: Program) -> Program:
 def _needs_copy(graph: KernelGraph, kernel: TemplateKernel, load: Load, channel: str) -> bool:
     buffer = graph.buffers[load.buffer]
     address = graph.ranges(kernel).simplify(address_of(load.index, buffer))
-    if any(not isinstance(a, str) for monomial, _ in address.terms for a in monomial):
+    if not is_affine(address):
         # Divisions that were there before are the rule's own; a layout may have added some.
         plain = strides_in(tuple(range(len(buffer.shape))), buffer.shape)
         before = address_of(load.index, replace(buffer, strides=plain))
-        before = graph.ranges(kernel).simplify(before)
-        return all(isinstance(a, str) for m, _ in before.terms for a in m)
+        return is_affine(graph.ranges(kernel).simplify(before))
     if channel and buffer.kind in (BufferKind.INPUT, BufferKind.WEIGHT, BufferKind.OUTPUT):
         step = address.coefficient(channel)
         return channel in address.vars and step is not None and step != 1
