@@ -42,8 +42,9 @@ def convolution(
         "pads": [*pads, *pads],
         "dilations": _spread(dilation, spatial),
         "group": int(groups),
-        "kernel_shape": [_fixed(size, "kernel") for size in weight.dims[2:]],
     }
+    if all(size.constant is not None for size in weight.dims[2:]):
+        options["kernel_shape"] = [size.constant for size in weight.dims[2:]]
     if transposed:
         options["output_padding"] = _spread(output_padding, spatial)
     result = b.op("ConvTranspose" if transposed else "Conv", *inputs, **options)

@@ -109,6 +109,24 @@ _REDUCTIONS = {
 }
 
 
+_OLD_REDUCTIONS = {"add": "add", "multiply": "mul"}
+
+
+@onnx(aten.scatter.reduce)
+def scatter_combine(
+    b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, source: OnnxTensor, reduce: str
+) -> OnnxTensor:
+    return _scatter(b, x, dim, index, _fitted(b, source, index), _OLD_REDUCTIONS[reduce])
+
+
+@onnx(aten.scatter.value_reduce)
+def scatter_combine_value(
+    b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, value: Operand, reduce: str
+) -> OnnxTensor:
+    filled = b.op("Expand", operand(b, value, x.dtype), b.sizes(index.dims))
+    return _scatter(b, x, dim, index, filled, _OLD_REDUCTIONS[reduce])
+
+
 @onnx(aten.scatter_reduce.two)
 def scatter_reduce(
     b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, source: OnnxTensor,
@@ -190,7 +208,7 @@ def _is_adjacent(positions: Sequence[int]) -> bool:
     return list(positions) == list(range(positions[0], positions[0] + len(positions)))
 
 
-@onnx(aten.index.Tensor)
+@onnx(aten.index.Tensor, aten._unsafe_index.Tensor)
 def index(b: OnnxBuilder, x: OnnxTensor, indices: Sequence[OnnxTensor | None]) -> OnnxTensor:
     """x[i, :, j]: the indexed dimensions first, gathered, and the result put where NumPy puts it."""
     positions, given = _indexed_axes(x, indices)
@@ -252,18 +270,56 @@ def _masked_put(
     return b.cast(where(b, test, changed, base), b.dtype)
 
 
+def _slices_put(
+    b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, part: OnnxTensor, **options: Any
+) -> OnnxTensor:
+    """x with the slices at `index` along a dimension replaced or combined with those of `part`."""
+    wide = part.dtype
+    if not x.rank:
+        flat = [b.op("Reshape", t, axes(b, [1])) for t in (b.cast(x, wide), part)]
+        places = b.op("Reshape", b.cast(index, DType.I64), axes(b, [-1, 1]))
+        changed = b.op("ScatterND", flat[0], places, flat[1], **options)
+        return b.cast(b.op("Reshape", changed, axes(b, [])), b.dtype)
+    axis = dim % x.rank
+    order = [axis, *(a for a in range(x.rank) if a != axis)]
+    places = b.op("Reshape", b.cast(index, DType.I64), axes(b, [-1, 1]))
+    changed = b.op("ScatterND", transpose(b, b.cast(x, wide), order), places,
+                   transpose(b, part, order), **options)  # fmt: skip
+    return b.cast(transpose(b, changed, [order.index(a) for a in range(x.rank)]), b.dtype)
+
+
 @onnx(aten.index_add.default)
 def index_add(
     b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, source: OnnxTensor, alpha: Any
 ) -> OnnxTensor:
     """x with slices added to at an index."""
-    wide = compute_type(x.dtype)
-    axis = dim % max(x.rank, 1)
-    part = b.cast(source, wide)
+    part = b.cast(source, compute_type(x.dtype))
     if alpha != 1:
-        part = b.op("Mul", part, b.constant(alpha, wide))
-    order = [axis, *(a for a in range(x.rank) if a != axis)]
-    places = b.op("Reshape", b.cast(index, DType.I64), axes(b, [-1, 1]))
-    changed = b.op("ScatterND", transpose(b, b.cast(x, wide), order), places,
-                   transpose(b, part, order), reduction="add")  # fmt: skip
-    return b.cast(transpose(b, changed, [order.index(a) for a in range(x.rank)]), b.dtype)
+        part = b.op("Mul", part, b.constant(alpha, part.dtype))
+    return _slices_put(b, x, dim, index, part, reduction="add")
+
+
+@onnx(aten.index_copy.default)
+def index_copy(
+    b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, source: OnnxTensor
+) -> OnnxTensor:
+    """x with slices replaced at an index."""
+    return _slices_put(b, x, dim, index, b.cast(source, compute_type(x.dtype)))
+
+
+@onnx(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
+def index_fill(
+    b: OnnxBuilder, x: OnnxTensor, dim: int, index: OnnxTensor, value: Operand
+) -> OnnxTensor:
+    """x with slices filled at an index."""
+    shape = list(x.dims)
+    if shape:
+        shape[dim] = index.dims[0] if index.rank else Index.const(1)
+    part = b.op("Expand", operand(b, value, compute_type(x.dtype)), b.sizes(shape))
+    return _slices_put(b, x, dim, index, part)
+
+
+@onnx(aten.take.default)
+def take(b: OnnxBuilder, x: OnnxTensor, index: OnnxTensor) -> OnnxTensor:
+    """By the place in row-major order."""
+    return b.op("Gather", b.op("Reshape", x, axes(b, [-1])), b.cast(index, DType.I64), axis=0)

@@ -23,6 +23,7 @@ from ptc.ops.onnx_elementwise import (
 )
 from ptc.ops.onnx_protocol import OnnxBuilder, OnnxTensor
 from ptc.ops.onnx_registry import onnx
+from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
 
@@ -346,3 +347,11 @@ def log_sigmoid_forward(b: OnnxBuilder, x: Operand) -> tuple[OnnxTensor, OnnxTen
     result = b.op("Sub", low, log1p(b, small))
     result = where(b, is_nan(b, value), value, result)
     return b.cast(result, b.dtype), b.cast(small, b.dtype)
+
+
+@onnx(aten.native_dropout.default)
+def dropout(b: OnnxBuilder, x: OnnxTensor, p: float, train: bool | None) -> Any:
+    """Nothing, outside of training."""
+    if train is not False and p:
+        raise CompileError("PTC-E021", "dropout in training mode draws other numbers in ONNX")
+    return x, b.op("Expand", b.constant(True, DType.BOOL), b.sizes(b.shape))

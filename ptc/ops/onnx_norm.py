@@ -142,3 +142,14 @@ def batch_norm_no_stats(
     result, mean, inverse = _by_batch(b, x, weight, bias, eps)
     kinds = [item.dtype for item in b.results]
     return result, b.cast(mean, kinds[1]), b.cast(inverse, kinds[2])
+
+
+@onnx(aten.native_batch_norm.default)
+def native_batch_norm(
+    b: OnnxBuilder, x: OnnxTensor, weight: OnnxTensor | None, bias: OnnxTensor | None,
+    mean: OnnxTensor | None, variance: OnnxTensor | None, training: bool, momentum: float,
+    eps: float,
+) -> Any:  # fmt: skip
+    if training or mean is None or variance is None:
+        return batch_norm_no_stats(b, x, weight, bias, training, momentum, eps)
+    return batch_norm(b, x, weight, bias, mean, variance, momentum, eps)

@@ -54,6 +54,16 @@ def _smooth(mode: str) -> Any:
     return rule
 
 
+def _from_list(rule: Any) -> Any:
+    """The overloads that take scales as one list, or sizes alone."""
+
+    def listed(b: OnnxBuilder, x: OnnxTensor, size: Any, *rest: Any) -> OnnxTensor:
+        *flags, scales = rest
+        return rule(b, x, size, *flags, *(scales or ()))
+
+    return listed
+
+
 onnx(
     aten.upsample_nearest1d.default,
     aten.upsample_nearest2d.default,
@@ -70,3 +80,31 @@ onnx(
     aten.upsample_trilinear3d.default,
 )(_smooth("linear"))
 onnx(aten.upsample_bicubic2d.default)(_smooth("cubic"))
+onnx(aten.upsample_nearest1d.vec, aten.upsample_nearest2d.vec, aten.upsample_nearest3d.vec)(
+    _from_list(_nearest("asymmetric", "floor"))
+)
+onnx(
+    aten._upsample_nearest_exact1d.vec,
+    aten._upsample_nearest_exact2d.vec,
+    aten._upsample_nearest_exact3d.vec,
+)(_from_list(_nearest("half_pixel", "round_prefer_ceil")))
+onnx(aten.upsample_linear1d.vec, aten.upsample_bilinear2d.vec, aten.upsample_trilinear3d.vec)(
+    _from_list(_smooth("linear"))
+)
+onnx(aten.upsample_bicubic2d.vec)(_from_list(_smooth("cubic")))
+
+_SAMPLING = ("linear", "nearest", "cubic")
+_BORDERS = ("zeros", "border", "reflection")
+
+
+@onnx(aten.grid_sampler_2d.default)
+def grid_sampler(
+    b: OnnxBuilder, x: OnnxTensor, grid: OnnxTensor, mode: int, padding: int, align_corners: bool
+) -> OnnxTensor:
+    """Samples of an image at the places that a grid names."""
+    wide = compute_type(x.dtype)
+    result = b.op(
+        "GridSample", b.cast(x, wide), b.cast(grid, wide), mode=_SAMPLING[mode],
+        padding_mode=_BORDERS[padding], align_corners=int(align_corners),
+    )  # fmt: skip
+    return b.cast(result, b.dtype)

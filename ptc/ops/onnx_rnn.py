@@ -41,7 +41,8 @@ class _Network:
         self.batch_first = batch_first
         self.attributes = attributes
         self.hidden = states[0].dims[-1]
-        if len(states) == 2 and states[1].dims[-1] != self.hidden:
+        projected = len(states) == 2 and states[1].dims[-1] != self.hidden
+        if projected and self.hidden.constant is not None:
             raise CompileError("PTC-E021", "ONNX has no LSTM with a projection (`proj_size`)")
 
     def results(self) -> tuple[OnnxTensor, ...]:
