@@ -1,0 +1,94 @@
+"""Ten kinds of bad input: each a coded diagnostic and a non-zero exit, no traceback, no
+leftovers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+
+ROOT = Path(__file__).resolve().parents[2]
+MLP = ROOT / "sample_models" / "mlp.py"
+runner = CliRunner()
+
+FILES = {
+    "syntax.py": "def f(:\n    pass\n",
+    "raises.py": "raise ValueError('at import')\n",
+    "empty.py": "x = 1\n",
+    "several.py": "from torch import nn\nclass A(nn.Module): ...\nclass B(nn.Module): ...\n",
+    "exits.py": "import sys\nsys.exit(4)\n",
+    "branch.py": "def f(x):\n    return x + 1 if x.sum() > 0 else x - 1\n",
+    "strings.py": "def f(x):\n    return {'y': x, 'open': open}\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "code, arguments",
+    [
+        ("PTC-L001", ["missing.py"]),
+        ("PTC-L004", ["syntax.py"]),
+        ("PTC-L005", ["raises.py"]),
+        ("PTC-L006", ["exits.py"]),
+        ("PTC-L010", ["empty.py"]),
+        ("PTC-L011", ["several.py"]),
+        ("PTC-L012", ["several.py:C"]),
+        ("PTC-L020", [MLP, "--input", "f32[8,1,28,"]),
+        ("PTC-L022", [MLP, "--input", "picture=f32[8,1,28,28]"]),
+        ("PTC-L060", [MLP, "--input", "f32[8,5]"]),
+        ("PTC-L060", [MLP, "--input", "i64[8,784]"]),
+        ("PTC-L031", [MLP, "--dynamic", "images:9=b"]),
+        ("PTC-L040", [MLP, "--weights", "missing.safetensors"]),
+        ("PTC-B001", ["branch.py", "--input", "f32[3]"]),
+        ("PTC-B011", ["strings.py", "--input", "f32[3]"]),
+        ("PTC-C002", [MLP, "--target", "pdp11"]),
+        ("PTC-U003", [MLP, "--stop-after", "lunch"]),
+    ],
+)
+def test_compile_refuses(folder: Path, code: str, arguments: list[object]) -> None:
+    result = runner.invoke(app, ["compile", *map(str, arguments), "-o", "out"], color=False)
+    assert f"error[{code}]" in result.stderr, result.stderr
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output + result.stderr
+    assert not (folder / "out").exists() or not list((folder / "out").iterdir())
+
+
+def test_no_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTC_CXX", "/nonexistent/g++")
+    result = runner.invoke(app, ["compile", str(MLP), "-o", "out"])
+    assert "error[PTC-C001]" in result.stderr and result.exit_code == 1
+    assert not (folder / "out").exists() or not list((folder / "out").iterdir())
+
+
+def test_an_output_that_cannot_be_written(folder: Path) -> None:
+    (folder / "file").write_text("")
+    result = runner.invoke(app, ["compile", str(MLP), "-o", "file/libx.so"])
+    assert "error[PTC-R030]" in result.stderr and result.exit_code == 1
+
+
+def test_run_time_errors(folder: Path) -> None:
+    """Wrong shape, wrong type, missing input and a truncated library."""
+    made = runner.invoke(app, ["compile", str(MLP), "-o", "out"])
+    assert made.exit_code == 0, made.stderr
+    library = folder / "out" / "libmlp.so"
+    cut = folder / "cut.so"
+    cut.write_bytes(library.read_bytes()[:-100])
+    for code, arguments in [
+        ("PTC-R012", [library, "-i", "images=f32[8,1,28,27]"]),
+        ("PTC-R011", [library, "-i", "images=f64[8,1,28,28]"]),
+        ("PTC-R010", [library]),
+        ("PTC-R002", [cut, "-i", "images=f32[8,1,28,28]"]),
+    ]:
+        result = runner.invoke(app, ["run", *map(str, arguments)], color=False)
+        assert f"error[{code}]" in result.stderr and result.exit_code == 1
+        assert "Traceback" not in result.output + result.stderr
