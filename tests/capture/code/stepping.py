@@ -49,7 +49,7 @@ def bound_arguments(
     function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The function's arguments by variable name."""
-    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound = inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
     bound.apply_defaults()
     return dict(bound.arguments)
 

@@ -115,7 +115,7 @@ def test_handlers_in_order() -> None:
 
 def test_frame_readers_keep_everything_alive() -> None:
     def reads(x):
-        y = x  # noqa: F841
+        y = x
         return locals()
 
     def does_not(model, x):

@@ -241,7 +241,7 @@ def test_shadowed_free_variable_is_refused() -> None:
         x = 1
 
         def shadows(items):
-            return [lambda: x for x in items], x
+            return [lambda: x for x in items], x  # noqa: B023
 
         return shadows
 
