@@ -321,7 +321,8 @@ class Program:
     """The whole computation. `inputs` and `outputs` name buffers in the caller's order (an output
     may also be a scalar Index, for programs that return sizes). `prepare` runs once over weights
     alone and fills PREPARED buffers. `arena` is the size in bytes once planned. `scalars` maps a
-    size symbol to the 0-d i64 input buffer that gives it; all others are dimensions of inputs."""
+    size symbol to the 0-d i64 input buffer that gives it; all others are dimensions of inputs.
+    `written` names the WEIGHT buffers that get a new value after each run: they are no constants."""
 
     name: str
     sizes: tuple[Size, ...]
@@ -332,3 +333,4 @@ class Program:
     prepare: tuple[AnyKernel, ...] = ()
     arena: Index | None = None
     scalars: Mapping[str, str] = field(default_factory=dict[str, str])
+    written: frozenset[str] = frozenset()

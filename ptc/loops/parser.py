@@ -363,6 +363,7 @@ class _Parser:
         scalars: dict[str, str] = {}
         inputs: tuple[str, ...] = ()
         outputs: tuple[str | Index, ...] = ()
+        written: frozenset[str] = frozenset()
         arena: Index | None = None
         prepare: list[AnyKernel] = []
         kernels: list[AnyKernel] = []
@@ -379,6 +380,8 @@ class _Parser:
                 scalars[symbol] = _name(given)
             elif word == "inputs":
                 inputs = tuple([_name(n) for n in re.findall(_NAME, line.text[6:])])
+            elif word == "written":
+                written = frozenset([_name(n) for n in re.findall(_NAME, line.text[7:])])
             elif word == "outputs":
                 outputs = _outputs(line.text[7:])
             elif word == "arena":
@@ -391,7 +394,7 @@ class _Parser:
                 kernels.append(self.kernel(line))
         return Program(
             name, tuple(sizes), self.buffers, inputs, outputs, tuple(kernels), tuple(prepare),
-            arena, scalars,
+            arena, scalars, written,
         )  # fmt: skip
 
 

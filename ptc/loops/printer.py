@@ -188,6 +188,8 @@ def print_program(program: Program) -> str:
         lines.append(f"size {size.symbol} {json.dumps(size.name)} [{size.lower}..{upper}]")
     lines += [print_buffer(b) for b in program.buffers.values()]
     lines += [f"scalar {s} = {quoted(b)}" for s, b in program.scalars.items()]
+    if program.written:
+        lines.append(f"written {', '.join(map(quoted, sorted(program.written)))}")
     lines.append(f"inputs {', '.join(map(quoted, program.inputs))}".rstrip())
     outputs = [f"({o})" if isinstance(o, Index) else quoted(o) for o in program.outputs]
     lines.append(f"outputs {', '.join(outputs)}".rstrip())

@@ -78,7 +78,13 @@ class _Lowering:
             outputs=outputs,
             kernels=tuple(self.context.kernels),
             scalars=self.scalars,
+            written=self._written_weights(),
         )
+
+    def _written_weights(self) -> frozenset[str]:
+        targets = [self.inputs[o.target] for o in self.program.outputs if o.target is not None]
+        buffers = self.context.buffers
+        return frozenset([n for n in targets if buffers[n].kind is BufferKind.WEIGHT])
 
     # -- leaves
 

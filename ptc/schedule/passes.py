@@ -21,10 +21,12 @@ Pass = Callable[[Program], Program | None]
 @dataclass(frozen=True, slots=True)
 class Options:
     """freeze: weights may be folded and packed (`prepare` kernels); otherwise they are read live.
-    verify: check the program after every pass."""
+    verify: check the program after every pass. written: weights that some other entry of the same
+    library writes (this program's own are in `Program.written`)."""
 
     freeze: bool = False
     verify: bool = False
+    written: frozenset[str] = frozenset()
 
 
 def bind_shared_values(program: Program) -> Program:
@@ -61,6 +63,8 @@ def schedule(
 ) -> Program:
     """Run all passes. `observe(name, program)` sees the program after each that changed it."""
     options = options or Options()
+    own = frozenset([n for n in options.written if n in program.buffers])
+    program = replace(program, written=program.written | own)
     for name, run in passes(options):
         changed = run(program)
         if changed is None:

@@ -78,6 +78,7 @@ def _move(program: Program, wanted: Callable[[AnyKernel], bool]) -> Program | No
         for name in writes(kernel):
             writers.setdefault(name, []).append(kernel)
     constant = {n for n, buffer in program.buffers.items() if buffer.kind in _CONSTANT}
+    constant -= program.written
     moved: dict[int, AnyKernel] = {}
     for kernel in program.kernels:
         local = {x.name for x in kernel.locals} if isinstance(kernel, Kernel) else set[str]()
@@ -136,7 +137,9 @@ def fold_scales(program: Program) -> Program | None:
     kernels: list[AnyKernel] = []
     changed = False
     for kernel in program.kernels:
-        new = _fold(kernel, buffers, prepare) if isinstance(kernel, TemplateKernel) else None
+        new = None
+        if isinstance(kernel, TemplateKernel) and reads(kernel).isdisjoint(program.written):
+            new = _fold(kernel, buffers, prepare)
         changed = changed or new is not None
         kernels.append(new or kernel)
     if not changed:
