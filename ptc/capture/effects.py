@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import inspect
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak
 from ptc.capture.journal import Journal
+from ptc.capture.sources import ArgumentSource
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import CellValue, ClassValue
+from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import DequeValue, ListValue
 from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.namespaces import Globals
-from ptc.capture.values.objects import DELETED, NO_OBJECT, Instance
+from ptc.capture.values.objects import DELETED, NO_OBJECT, Instance, real_dict
 
 if TYPE_CHECKING:
     from ptc.capture.rebuild import Rebuilder
@@ -67,9 +71,9 @@ class Effects:
         if value.source is not None:
             self._add(("content", id(value)), value)
 
-    def attribute_written(self, value: Instance, name: str) -> None:
+    def attribute_written(self, value: Instance, name: str, was_read: bool = True) -> None:
         if value.source is not None or value.obj is not NO_OBJECT:
-            self._add(("attribute", id(value), name), (value, name))
+            self._add(("attribute", id(value), name), (value, name, was_read))
 
     def changed_globals(self, namespace: Globals) -> None:
         self._add(("globals", id(namespace)), namespace)
@@ -134,8 +138,8 @@ def _replay_dict(emit: Rebuilder, value: DictValue, target: str) -> None:
         emit.effect(f"{base}.__setitem__({target}, {emit.value(key)}, {emit.value(content)})")
 
 
-def _replay_attribute(emit: Rebuilder, entry: tuple[Instance, str]) -> None:
-    owner, name = entry
+def _replay_attribute(emit: Rebuilder, entry: tuple[Instance, str, bool]) -> None:
+    owner, name, _ = entry
     target = emit.value(owner)
     setter = "type" if isinstance(owner, ClassValue) else "object"
     value = owner.attrs.get(name)
@@ -178,10 +182,81 @@ _REPLAY: dict[str, Any] = {
 }
 
 
-def refuse_effects(effects: Effects) -> None:
-    """Whole programs have no caller's objects to write to (until effect nodes exist)."""
+def is_original(value: Value, original: Any) -> bool:
+    """Whether `value` stands for exactly this object from outside."""
+    if isinstance(value, ConstantValue):
+        return value.value is original
+    return getattr(value, "obj", NO_OBJECT) is original is not NO_OBJECT
+
+
+def refuse_effects(effects: Effects, code: types.CodeType) -> None:
+    """Whole programs have no caller's objects to write to (until effect nodes exist). Writes that end
+    with what was there before (a context variable set and reset) are none, nor are writes to the
+    dictionary that a call of `code` makes for its `**kwargs`."""
     for key, entry in effects.log.items():
-        if key[0] == "call":
+        kind = key[0]
+        if kind == "call" or _UNCHANGED.get(kind, _never)(entry):
             continue
-        what = entry[0].describe() + f".{entry[1]}" if key[0] == "attribute" else str(key[0])
-        raise GraphBreak("PTC-B003", f"the program writes to {what}, which outlives the call")
+        if kind == "content" and _is_keyword_dict(entry, code):
+            continue
+        if kind == "attribute":
+            what = f"attribute {entry[1]!r} of {entry[0].describe()}"
+        elif kind == "globals":
+            what = f"a global variable ({', '.join(entry.written)})"
+        else:
+            value = entry[0] if kind == "advanced" else entry
+            what = f"the content of {value.describe()}"
+        raise GraphBreak(
+            "PTC-B003",
+            f"the program writes to {what}, which outlives the call",
+            "return the value instead, or keep it in a registered buffer",
+        )
+
+
+def _never(entry: Any) -> bool:
+    return False
+
+
+def _is_keyword_dict(value: Value, code: types.CodeType) -> bool:
+    if not code.co_flags & inspect.CO_VARKEYWORDS or not isinstance(value.source, ArgumentSource):
+        return False
+    slot = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    return value.source.name == code.co_varnames[slot]
+
+
+def _attribute_unchanged(entry: tuple[Instance, str, bool]) -> bool:
+    owner, name, was_read = entry
+    if not was_read:
+        return True  # cannot change what this or a later call computes
+    namespace = real_dict(owner.obj) if owner.obj is not NO_OBJECT else None
+    if namespace is None:
+        return False
+    value = owner.attrs.get(name)
+    if value is None or value is DELETED:
+        return name not in namespace
+    return name in namespace and is_original(value, namespace[name])
+
+
+def _content_unchanged(value: Value) -> bool:
+    if isinstance(value, DictValue) and value.obj is not NO_OBJECT:
+        if not value.complete:
+            return all(
+                key.is_constant()
+                and key.constant() in value.obj
+                and is_original(content, dict.__getitem__(value.obj, key.constant()))
+                for key, content in (pair for pair in value.entries.values() if pair is not None)
+            )
+        pairs = list(value.entries.values())
+        return len(pairs) == len(value.obj) and all(
+            key.is_constant()
+            and key.constant() == real_key
+            and is_original(content, dict.__getitem__(value.obj, real_key))
+            for (key, content), real_key in zip(pairs, dict.keys(value.obj), strict=True)
+        )
+    return False
+
+
+_UNCHANGED: dict[str, Any] = {
+    "attribute": _attribute_unchanged,
+    "content": _content_unchanged,
+}

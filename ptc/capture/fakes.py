@@ -113,7 +113,9 @@ class Fakes:
     """One fake tensor mode with its shape environment, and the symbolic sizes made in it."""
 
     def __init__(self) -> None:
-        self.shape_env = ShapeEnv(duck_shape=False)
+        self.shape_env = ShapeEnv(
+            duck_shape=False, allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False
+        )
         self.mode = FakeTensorMode(shape_env=self.shape_env, static_shapes=True)
         self.sizes: dict[str, torch.SymInt] = {}
         self.dims: dict[str, DimRange] = {}
@@ -177,7 +179,7 @@ class Fakes:
         expr = condition.node.expr
         if statically_known_true(condition):
             result = True
-        elif statically_known_true(~condition):  # type: ignore[operator]
+        elif statically_known_true(torch.sym_not(condition)):
             result = False
         else:
             return None

@@ -125,7 +125,7 @@ def whole_program(
     vm: TorchMachine, frame: Frame, result: Value, arguments: CallArguments, name: str
 ) -> CapturedProgram:
     """The program of a frame that returned `result`."""
-    refuse_effects(vm.effects)
+    refuse_effects(vm.effects, frame.code)
     collector = _Result(vm)
     structure = collector.describe(result, "")
     program = finish_program(vm, collector.outputs, name, collector.names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptc.capture.effects import is_original
 from ptc.capture.errors import GraphBreak
 from ptc.capture.guards import Namespace
 from ptc.capture.sources import FixedSource, Source
@@ -126,9 +127,5 @@ class Rebuilder:
 
     def is_original(self, value: Value, original: Any) -> bool:
         """Whether `value` stands for exactly this object from outside."""
-        if isinstance(value, ConstantValue):
-            return value.value is original
-        if isinstance(value, Instance) and value.obj is original:
-            return True
-        return False
+        return is_original(value, original)
 

@@ -164,6 +164,7 @@ class SegmentCapture:
         else:
             result = self._hand_over(emit, frame, outcome)
         self.vm.effects.replay(emit)
+        self.vm.leave_state(emit)
         graph = self.finish_graph(emit.outputs)
         lines = signature.fill_defaults()
         call: list[str] = []

@@ -32,6 +32,7 @@ class GraphBuilder:
     def __init__(self, journal: Journal) -> None:
         self.graph = torch.fx.Graph()
         self.inputs: list[tuple[ProgramInput, Source]] = []
+        self.input_of_value: dict[int, int] = {}  # position of an input -> id of its value
         self._journal = journal
         self._names: dict[str, None] = {}
         self.self_name = "self"  # the parameter that holds the module whose names are qualified

@@ -15,8 +15,9 @@ from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
+from ptc.capture.rebuild import Rebuilder
 from ptc.capture.sources import Source
-from ptc.capture.torch_graph import GraphBuilder
+from ptc.capture.torch_graph import GraphBuilder, path_of
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
 from ptc.capture.values.constants import ConstantValue, SliceValue, is_immutable
@@ -39,6 +40,8 @@ class TorchMachine(Machine):
         self.fakes = Fakes()
         self.builder = GraphBuilder(self.journal)
         self.dynamic = dynamic
+        self.aliases: dict[int, list[str]] = {}  # other names of input tensors, by id of the value
+        self.grad_mode_on_entry = torch.is_grad_enabled()
         self.tensors_by_fake: dict[int, TensorValue] = {}
         self.sizes: dict[tuple[int, int], Value] = {}
         self.size_sources: dict[str, tuple[Source, int]] = {}
@@ -259,6 +262,19 @@ class TorchMachine(Machine):
         first = frame.code.co_varnames[:1]
         if first and isinstance(frame.locals.get(first[0]), ModuleValue):
             self.builder.self_name = first[0]
+
+    def found_again(self, value: Value, source: Source) -> None:
+        if isinstance(value, TensorValue):
+            path = path_of(source, self.builder.self_name)
+            known = self.aliases.setdefault(id(value), [])
+            if path not in known:
+                self.journal.append(known, path)
+
+    def leave_state(self, emit: Rebuilder) -> None:
+        """Grad mode: compiled graphs need not set it."""
+        if torch.is_grad_enabled() != self.grad_mode_on_entry:
+            setter = emit.name(torch._C._set_grad_enabled, "set_grad_enabled")
+            emit.effect(f"{setter}({torch.is_grad_enabled()})")
 
     def before_inlining(
         self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]

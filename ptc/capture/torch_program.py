@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.program import CapturedProgram, ProgramOutput
+from ptc.graph.program import CapturedProgram, ProgramInput, ProgramOutput
 
 
 def finish_program(
@@ -34,13 +35,23 @@ def finish_program(
     module = torch.fx.GraphModule(torch.nn.Module(), graph, class_name=identifier_class(name))
     return CapturedProgram(
         graph=module,
-        inputs=tuple(program_input for program_input, _ in vm.builder.inputs),
+        inputs=_inputs(vm),
         outputs=tuple(described),
         fake_mode=vm.fakes.mode,
         dims=dict(vm.fakes.dims),
         name=name,
         location=vm.frames[0].location() if vm.frames else None,
     )
+
+
+def _inputs(vm: TorchMachine) -> tuple[ProgramInput, ...]:
+    """The inputs with the other names under which the program found them."""
+    described: list[ProgramInput] = []
+    for position, (program_input, _) in enumerate(vm.builder.inputs):
+        aliases = vm.aliases.get(vm.builder.input_of_value.get(position, -1), [])
+        others = tuple(alias for alias in aliases if alias != program_input.name)
+        described.append(replace(program_input, aliases=others))
+    return tuple(described)
 
 
 def identifier_class(name: str) -> str:

@@ -146,13 +146,21 @@ def _shapes(guard: Guard, ref: str, names: Names) -> str:
     return template.format(**codes)
 
 
-@guard_rule("MODULE_HOOKS", lambda g: f"{g.source} has {'' if g.payload else 'no '}hooks")
+def _hooks_words(guard: Guard) -> str:
+    hooks, own_forward = guard.payload
+    forward = "a forward of its own" if own_forward else "its class's forward"
+    return f"{guard.source} has {'' if hooks else 'no '}hooks and {forward}"
+
+
+@guard_rule("MODULE_HOOKS", _hooks_words)
 def _module_hooks(guard: Guard, ref: str, names: Names) -> str:
-    test = (
-        f"{ref}._forward_hooks or {ref}._forward_pre_hooks or {ref}._backward_hooks"
-        f" or {ref}._backward_pre_hooks"
+    hooks, own_forward = guard.payload
+    present = (
+        f"({ref}._forward_hooks or {ref}._forward_pre_hooks or {ref}._backward_hooks"
+        f" or {ref}._backward_pre_hooks)"
     )
-    return f"({test})" if guard.payload else f"not ({test})"
+    forward = f"'forward' {'' if own_forward else 'not '}in {ref}.__dict__"
+    return f"{'' if hooks else 'not '}{present} and {forward}"
 
 
 @guard_rule("GRAD_MODE", lambda g: f"gradients are {'' if g.payload else 'not '}recorded", rank=0)

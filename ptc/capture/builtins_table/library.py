@@ -28,9 +28,9 @@ from ptc.capture.interpreter.calls import FALLBACKS, builtin, pure, see_through
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
 from ptc.capture.values.base import Value
-from ptc.capture.values.callables import FunctionValue, PartialValue
+from ptc.capture.values.callables import BoundMethodValue, FunctionValue, PartialValue
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.objects import Instance, ObjectValue
+from ptc.capture.values.objects import NO_OBJECT, Instance, ObjectValue
 
 _HANDLED_ELSEWHERE = {math.floor, math.ceil, math.trunc}
 pure(*(
@@ -39,13 +39,35 @@ pure(*(
     if isinstance(function, types.BuiltinFunctionType) and function not in _HANDLED_ELSEWHERE
 ))  # fmt: skip
 pure(
-    platform.system, platform.machine, platform.python_version, inspect.signature, inspect.isfunction,
-    inspect.isclass, inspect.ismethod, inspect.getfullargspec, typing.get_type_hints,
-    typing.get_origin, typing.get_args, os.cpu_count, sys.getrecursionlimit,
+    platform.system, platform.machine, platform.python_version, os.cpu_count, sys.getrecursionlimit,
     os.path.join, os.path.basename, os.path.dirname, os.path.splitext, str.maketrans,
     *(cls.__dict__[name] for cls, name in
       ((int, "from_bytes"), (float, "fromhex"), (bytes, "fromhex"))),
 )  # fmt: skip
+
+
+# -- inspect ------------------------------------------------------------------------------------
+
+
+@builtin(inspect.signature)
+def _signature(vm: Machine, function: Value, **options: Value) -> Value:
+    """Computed on the real function: a signature depends on its code and defaults alone."""
+    return vm.wrap_fixed(inspect.signature(_inspectable(function)))
+
+
+def _inspectable(function: Value) -> Any:
+    """A real callable with the signature of `function`."""
+    if isinstance(function, BoundMethodValue):
+        return types.MethodType(_inspectable(function.func), object())
+    if isinstance(function, FunctionValue) and function.obj is NO_OBJECT:
+        defaults = tuple(value.constant() for value in function.default_values or ())
+        keywords = {n: v.constant() for n, v in (function.kwdefault_values or {}).items()}
+        stand_in = types.FunctionType(
+            function.code.replace(co_freevars=()), {}, function.name, defaults
+        )
+        stand_in.__kwdefaults__ = keywords
+        return stand_in
+    return function.real()
 
 
 # -- operator -----------------------------------------------------------------------------------

@@ -115,6 +115,23 @@ def _no(vm: TorchMachine, *args: Value) -> Value:
     return ConstantValue(False)
 
 
+@builtin(
+    torch._C._has_torch_function, torch._C._has_torch_function_unary,
+    torch._C._has_torch_function_variadic,
+)  # fmt: skip
+def _has_torch_function(vm: TorchMachine, *args: Value) -> Value:
+    """Captured tensors are plain: a subclass with `__torch_function__` never becomes one."""
+    return ConstantValue(False)
+
+
+@builtin(torch._assert)
+def _assert(vm: TorchMachine, condition: Value, message: Value) -> Value:
+    """A branch like any other: on data it ends the graph."""
+    if not vm.truth(condition):
+        raise vm.raised(AssertionError, [message])
+    return ConstantValue(None)
+
+
 @builtin(torch.compiler.is_compiling)
 def _is_compiling(vm: TorchMachine) -> Value:
     """Libraries ask this to choose code without branches on data."""

@@ -18,6 +18,7 @@ from ptc.capture.guards import Guard
 from ptc.capture.interpreter import attributes, calls, operators, text, wrapping
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.journal import Journal
+from ptc.capture.rebuild import Rebuilder
 from ptc.capture.sources import Source, fixed, is_guarded
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import ClassValue, FunctionValue
@@ -338,6 +339,12 @@ class Machine:
 
     def entered(self, frame: Frame) -> None:
         """The captured frame was made, its arguments are wrapped."""
+
+    def found_again(self, value: Value, source: Source) -> None:
+        """An object that is known already was found by another path."""
+
+    def leave_state(self, emit: Rebuilder) -> None:
+        """Write what sets the process's state as the captured part of the program leaves it."""
 
     def before_inlining(
         self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]

@@ -137,6 +137,7 @@ def wrap_new(vm: Machine, obj: Any) -> Value:
 def _guard_same(vm: Machine, source: Source, known: Value) -> None:
     if known.source == source or known.source is None:
         return
+    vm.found_again(known, source)
     if is_guarded(source):
         vm.guard("SAME", source, known.source)
     elif is_guarded(known.source):
@@ -225,7 +226,10 @@ def _dict(vm: Machine, obj: Any, source: Source) -> Value:
 
 @wraps(types.MappingProxyType)
 def _mapping_proxy(vm: Machine, obj: Any, source: Source) -> Value:
-    return OpaqueValue(type(obj), source, obj)
+    """A library's own table reads like a dict; the namespace of a user's class is not modelled."""
+    if is_guarded(source):
+        return OpaqueValue(type(obj), source, obj)
+    return wrap_fixed(vm, dict(obj))
 
 
 @wraps(set, frozenset)

@@ -98,6 +98,14 @@ class TupleValue(SequenceValue):
     def like(self, vm: Machine, items: list[Value]) -> Value:
         return TupleValue(items)
 
+    def attribute(self, vm: Machine, name: str) -> Value | None:
+        """Fields of C's named tuples (torch.return_types.max, sys.version_info)."""
+        if hasattr(self.klass, "n_sequence_fields"):
+            fields: tuple[str, ...] = self.klass.__match_args__  # type: ignore[attr-defined]
+            if name in fields:
+                return self.items[fields.index(name)]
+        return super().attribute(vm, name)
+
     def hash_key(self, vm: Machine) -> Any:
         return tuple(vm.hash_key(element) for element in self.items)
 

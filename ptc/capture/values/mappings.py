@@ -155,6 +155,8 @@ class DictValue(Instance):
         hashed = vm.hash_key(key)
         self.load_all(vm)
         known = self.entries.get(hashed)
+        if known is not None and known[1] is value:
+            return
         vm.journal.put(self.entries, hashed, (known[0] if known else key, value))
         vm.effects.changed(self)
 

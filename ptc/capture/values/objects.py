@@ -85,8 +85,11 @@ class Instance(Value):
             vm.guard("LACKS_KEY", AttributeSource(self.source, "__dict__"), name)
 
     def set_attribute(self, vm: Machine, name: str, value: Value) -> None:
+        known = self.attrs.get(name)
+        if known is value:
+            return
         vm.journal.put(self.attrs, name, value)
-        vm.effects.attribute_written(self, name)
+        vm.effects.attribute_written(self, name, was_read=known is not None)
 
     def delete_attribute(self, vm: Machine, name: str) -> None:
         if self.attribute(vm, name) is None:

@@ -71,7 +71,8 @@ class ModuleValue(ObjectValue):
         if self.obj is NO_OBJECT:
             return True
         if self.source is not None:
-            vm.guard("MODULE_HOOKS", self.source, self._hooks_present())
+            facts = (self._hooks_present(), "forward" in self.obj.__dict__)
+            vm.guard("MODULE_HOOKS", self.source, facts)
         return not self._hooks_present()
 
     def _hooks_present(self) -> bool:

@@ -66,6 +66,7 @@ class TensorValue(Instance):
         if self._node is None:
             assert self.source is not None
             node = vm.builder.add_input(self.kind, self.source, self.fake, self.live)
+            vm.journal.put(vm.builder.input_of_value, len(vm.builder.inputs) - 1, id(self))
             vm.journal.assign(self, "_node", node)
         assert self._node is not None
         return self._node
