@@ -114,13 +114,13 @@ class Entry:
         """What an original slot is in the emitter's function."""
         return emitter.variable(self.slot_names[slot], self.slot_kinds[slot])
 
-    def start(self, emitter: Emitter, *, keep_handled: bool) -> None:
+    def start(self, emitter: Emitter) -> None:
         """Put cells, current exceptions and stack items in place."""
         names = dict(zip(self.arguments, self.own_names, strict=True))
         for argument, name in names.items():
             if argument.kind is ArgumentKind.CELL:
                 emitter.adopt_cell(name)
-        items = {a.position: (a, name) for a, name in names.items() if a.position >= 0}
+        items = {a.position: name for a, name in names.items() if a.position >= 0}
         for position, kind in enumerate(self.state.stack):
             if kind == ItemKind.NULL:
                 emitter.push_null()
@@ -128,12 +128,11 @@ class Entry:
                 # RERAISE only takes the line of this frame from it; any instruction will do.
                 emitter.load_const(0)
             elif kind == ItemKind.PREVIOUS:
-                name = items[position][1]
-                (emitter.load_local if keep_handled else emitter.move_local)(name)
+                emitter.move_local(items[position])
                 emitter.push_exc_info()
                 emitter.pop()
             else:
-                emitter.move_local(items[position][1])
+                emitter.move_local(items[position])
 
 
 def canonical(code: CodeType, at: int, layout: Layout) -> Layout:

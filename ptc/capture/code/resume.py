@@ -107,7 +107,7 @@ def traced_back(code: CodeType, at: int, layout: Layout) -> TracedBack | None:
 def _make(code: CodeType, at: int, layout: Layout) -> ResumeCode:
     entry = plan_entry(code, at, layout)
     emitter = entry.emitter(f"{code.co_qualname}.<resume at line {entry.line}>")
-    entry.start(emitter, keep_handled=False)
+    entry.start(emitter)
     items, place, indexes = _body(entry, emitter)
     emitter.splice(items, place)
     made = emitter.code(stack_size=code.co_stacksize)

@@ -44,6 +44,9 @@ class StepCode(EnteredCode):
     outcomes: tuple[ResumeCode, ...]
 
 
+# Current for the length of one instruction, while the real current exception is read.
+_PLACEHOLDER = Exception()
+
 _steps: CodeMap[StepCode] = CodeMap()
 
 
@@ -79,16 +82,10 @@ class _Step:
         self.unit = decoded.instructions[at : decoded.call_unit(at)[1] + 1]
         self.emitter = self.entry.emitter(f"{code.co_qualname}.<step at line {self.entry.line}>")
         self.outcomes: list[ResumeCode] = []
-        # Stack position of a PREVIOUS item -> the local that has the exception being handled.
-        self.handled = {
-            argument.position: name
-            for argument, name in zip(self.entry.arguments, self.entry.own_names, strict=True)
-            if argument.kind is ArgumentKind.HANDLED
-        }
 
     def build(self) -> StepCode:
         entry, emitter, last = self.entry, self.emitter, self.unit[-1]
-        entry.start(emitter, keep_handled=True)
+        entry.start(emitter)
         target = None if last.target is None else emitter.label()
         handler = last.handler if last.opname not in versions.NEVER_RAISES else None
         caught = emitter.label()
@@ -111,46 +108,14 @@ class _Step:
     def _run(self, target: Label | None) -> None:
         """The instruction itself."""
         entry, emitter = self.entry, self.emitter
-        name = self.unit[0].opname
-        if name in ("RESUME", "COPY_FREE_VARS"):
+        if self.unit[0].opname in ("RESUME", "COPY_FREE_VARS"):
             return  # the step function has its own
-        self._track_handled(self.unit[0])
         emitter.instruction(
             entry.analysis.decoded,
             self.unit[0].index,
             target,
             lambda slot: entry.variable(emitter, slot),
         )
-        if name == "CHECK_EG_MATCH":
-            self._match_becomes_current()
-
-    def _match_becomes_current(self) -> None:
-        """`except*` makes the matching part of the group, if there is one, the current
-        exception."""
-        unmatched = self.emitter.label()
-        self.emitter.copy(1)
-        self.emitter.jump_if_none(unmatched)
-        self.emitter.copy(1)
-        self.emitter.store_local(self.handled[max(self.handled)])
-        self.emitter.mark(unmatched)
-
-    def _track_handled(self, instruction: Instruction) -> None:
-        """Follow the PREVIOUS items that the instruction pushes or moves. None of these raises."""
-        depth = len(self.entry.state.stack)
-        handled = self.handled
-        other = depth - (instruction.arg or 0)
-        match instruction.opname:
-            case "PUSH_EXC_INFO":
-                handled[depth - 1] = self.emitter.fresh_local("handled")
-                self.emitter.copy(1)
-                self.emitter.store_local(handled[depth - 1])
-            case "COPY" if other in handled:
-                handled[depth] = handled.pop(other)
-            case "SWAP":
-                moved = {depth - 1: other, other: depth - 1}
-                self.handled = {moved.get(at, at): name for at, name in handled.items()}
-            case _:
-                pass
 
     def _jumped(self, last: Instruction, target: Label) -> None:
         """Go on at the instruction's jump target."""
@@ -190,7 +155,7 @@ class _Step:
         # This frame stays below the resume function's and must not keep values alive: what is
         # handed on is moved, what is left is dropped.
         moved = {a: self._local(a, names, saved) for a in resume.arguments}
-        leftover = {*(names[name] for name in bound), *self.handled.values()} - {*moved.values()}
+        leftover = {names[name] for name in bound} - {*moved.values()}
         for name in sorted(leftover):
             emitter.delete_local(name)
         emitter.load_const(self.dispatch)
@@ -211,19 +176,25 @@ class _Step:
         emitter.return_value()
 
     def _save(self, state: FrameState) -> dict[int, str]:
-        """Move the stack into locals, restoring the current exceptions on the way."""
+        """Move the stack into locals, by position. For a PREVIOUS item that is the exception being
+        handled at its level; the one before becomes current again."""
         emitter = self.emitter
         saved: dict[int, str] = {}
         for position, kind in reversed(list(enumerate(state.stack))):
+            if kind == ItemKind.LASTI:
+                emitter.pop()
+                continue
+            if kind == ItemKind.PREVIOUS:
+                # The only instruction that reads the current exception is the one that replaces it.
+                emitter.load_const(_PLACEHOLDER)
+                emitter.push_exc_info()
+                emitter.pop()
+            name = emitter.fresh_local("saved")
+            emitter.store_local(name)
             if kind == ItemKind.PREVIOUS:
                 emitter.pop_except()
-            elif kind == ItemKind.LASTI:
-                emitter.pop()
-            else:
-                name = emitter.fresh_local("saved")
-                emitter.store_local(name)
-                if kind != ItemKind.NULL:
-                    saved[position] = name
+            if kind != ItemKind.NULL:
+                saved[position] = name
         return saved
 
     def _local(self, argument: Argument, names: dict[str, str], saved: dict[int, str]) -> str:
@@ -231,9 +202,7 @@ class _Step:
         match argument.kind:
             case ArgumentKind.LOCAL | ArgumentKind.CELL:
                 return names[argument.name]
-            case ArgumentKind.STACK:
+            case ArgumentKind.STACK | ArgumentKind.HANDLED:
                 return saved[argument.position]
-            case ArgumentKind.HANDLED:
-                return self.handled[argument.position]
             case _:
                 assert_never(argument.kind)
