@@ -8,13 +8,14 @@ when they are live.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ptc.codegen.contractions import ContractionWriter, Options, Plan, has_checks, static_dim
 from ptc.codegen.cpp import NAME, KernelCode
 from ptc.codegen.cpp_types import ELEMENT
 from ptc.codegen.epilogues import epilogue_lambda
-from ptc.codegen.operands import View
+from ptc.codegen.operands import View, view
 from ptc.loops.index import Index, floordiv, product, remainder
 from ptc.loops.nodes import Buffer, BufferKind, DType, Program, TemplateKernel
 
@@ -25,15 +26,16 @@ def conv_plan(kernel: TemplateKernel, program: Program, options: Options) -> Pla
     """A convolution through the runtime, None where loops serve better."""
     if kernel.dtype is not DType.F32 or has_checks(kernel):
         return None
-    if kernel.attrs.get("transposed"):
-        return None
     rank = int(kernel.template[4])
     fixed = ["o", "c", "ch", *(f"k{d}" for d in range(rank))]
     if any(kernel.extents[v].constant is None for v in fixed):
         return None
     if any(not kernel.extents[v].constant for v in fixed):
         return None
-    return _ConvWriter(kernel, program, options, rank).write()
+    writer = _ConvWriter(kernel, program, options, rank)
+    if writer.transposed and writer.filters() is None and writer.groups > 1:
+        return None  # written out, filters by output channel are not what the runtime takes
+    return writer.write()
 
 
 class _ConvWriter(ContractionWriter):
@@ -45,11 +47,30 @@ class _ConvWriter(ContractionWriter):
         self.attrs: Mapping[str, Any] = kernel.attrs
         self.transposed = bool(kernel.attrs.get("transposed"))
         self.family = "conv_transpose" if self.transposed else "conv"
+        self.groups = int(self.attrs["groups"])
+
+    def filters(self) -> View | None:
+        """The filters in place. The runtime wants them by the output channel, or when transposed by
+        the output channel within its group and the input channel of all groups."""
+        if not self.transposed or self.groups == 1:
+            return self.operand("w")
+        each = floordiv(self.kernel.extents["o"], Index.const(self.groups))
+        self.ranges.declare("group", Index.const(self.groups))
+        self.ranges.declare("within", each)
+        at = {"o": Index.var("group") * each + Index.var("within")}
+        placed = view(self.kernel, "w", self.buffers, self.ranges, at)
+        if placed is None:
+            return None
+        strides = dict(placed.strides)
+        group, strides["o"] = strides.pop("group"), strides.pop("within")
+        if group != strides["c"] * self.kernel.extents["c"]:
+            return None
+        return replace(placed, strides=strides)
 
     def write(self) -> Plan:
         """The call, with the image in place or written out."""
         x = self._image()
-        w = self.operand("w")
+        w = self.filters()
         packs = self.constant("w") and w is not None
         if w is None or (w.dtype is not DType.F32 and not packs):
             w = self.written_out("w", ("o", "c", *self._axes("k")))
@@ -85,7 +106,7 @@ class _ConvWriter(ContractionWriter):
         lines.append(
             f"{self.family}<{NAME}_shape>(run->pool, actual, {image}, {packed}, scratch, epilogue);"
         )
-        headers = {"ptc_conv.h"} | ctx.headers
+        headers = {f"ptc_{self.family}.h"} | ctx.headers
         code = self.function(lines, headers, 300.0 + ctx.operations * 20, status=True)
         return self.plan(
             KernelCode(
@@ -201,7 +222,7 @@ class _ConvWriter(ContractionWriter):
             "",
         ])  # fmt: skip
         self.packed[name] = KernelCode(
-            text, (name, w.buffer), (), True, frozenset({"ptc_conv.h"}), 15.0
+            text, (name, w.buffer), (), True, frozenset({f"ptc_{self.family}.h"}), 15.0
         )
         self.buffers[name] = Buffer(name, DType.F32, (), (), BufferKind.PREPARED)
         return name

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ptc.codegen.attentions import attention_plan
 from ptc.codegen.contractions import Options, Plan, gemm_plan
 from ptc.codegen.convolutions import conv_plan
 from ptc.codegen.cpp import KernelCode, kernel_code
@@ -90,4 +91,6 @@ def contraction_plan(kernel: TemplateKernel, program: Program, options: Options)
         return gemm_plan(kernel, program, options)
     if kernel.template.startswith("conv"):
         return conv_plan(kernel, program, options)
+    if kernel.template == "attention":
+        return attention_plan(kernel, program, options)
     return None

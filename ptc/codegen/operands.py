@@ -18,6 +18,7 @@ from ptc.loops.nodes import (
     BufferKind,
     DType,
     Expr,
+    IndexValue,
     Kernel,
     Load,
     Loop,
@@ -41,15 +42,34 @@ class View:
 
 
 def view(
-    kernel: TemplateKernel, name: str, buffers: Mapping[str, Buffer], ranges: Ranges
+    kernel: TemplateKernel,
+    name: str,
+    buffers: Mapping[str, Buffer],
+    ranges: Ranges,
+    at: Mapping[str, Index] | None = None,
 ) -> View | None:
-    """The operand in place; None if it is computed, masked or irregular."""
-    value: Expr = operand_at(kernel, name, {})
+    """The operand in place; None if it is computed, masked or irregular.
+
+    `at` replaces template variables by expressions of others, which then have strides instead.
+    """
+    value: Expr = operand_at(kernel, name, at or {})
     if isinstance(value, Apply) and value.op == "cast" and value.dtype is kernel.dtype:
         (value,) = value.args
     if not isinstance(value, Load) or value.mask is not None or value.dtype is DType.BOOL:
         return None
     formal = TEMPLATES[kernel.template].operands[name]
+    return load_view(value, _replaced(formal, at or {}), buffers, ranges)
+
+
+def _replaced(formal: Sequence[str], at: Mapping[str, Index]) -> tuple[str, ...]:
+    names = [n for v in formal for n in (sorted(at[v].vars) if v in at else [v])]
+    return tuple(dict.fromkeys(names))
+
+
+def load_view(
+    value: Load, formal: Sequence[str], buffers: Mapping[str, Buffer], ranges: Ranges
+) -> View | None:
+    """A load as a function of the variables `formal`, if it is linear in them."""
     offset = Index.const(0)
     for position, stride in zip(value.index, buffers[value.buffer].strides, strict=True):
         offset = offset + position * stride
@@ -79,12 +99,24 @@ def is_constant(
     )
 
 
+def moving_variables(kernel: TemplateKernel, name: str) -> frozenset[str]:
+    """Template variables that the operand's value depends on."""
+    found: set[str] = set()
+    for node in walk_expr([operand_at(kernel, name, {})]):
+        if isinstance(node, Load):
+            found.update(*[i.vars for i in node.index])
+        elif isinstance(node, IndexValue):
+            found.update(node.index.vars)
+    return frozenset(found)
+
+
 def dense_view(
     kernel: TemplateKernel, name: str, order: Sequence[str], buffer: str
 ) -> tuple[View, Buffer, Kernel]:
     """The operand evaluated into a fresh dense buffer with dimensions `order`, the last innermost.
 
-    Returns its view, the buffer, and the kernel that fills it.
+    Variables that are not in `order` must not matter; their strides are 0. Returns the view, the
+    buffer, and the kernel that fills it.
     """
     shape = tuple(kernel.extents[v] for v in order)
     strides: list[Index] = []
@@ -101,5 +133,6 @@ def dense_view(
         kind = LoopKind.VECTOR if position == 0 else LoopKind.PARALLEL
         body = (Loop(var, kernel.extents[var], kind, body),)
     fill = Kernel(f"{kernel.name}_{name}", body, (), kernel.origins)
-    by_name = dict(zip(order, strides, strict=True))
+    formal = TEMPLATES[kernel.template].operands[name]
+    by_name = {v: Index.const(0) for v in formal} | dict(zip(order, strides, strict=True))
     return View(buffer, kernel.dtype, Index.const(0), by_name), made, fill

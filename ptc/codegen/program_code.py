@@ -239,10 +239,12 @@ class _ProgramWriter:
     def write(self) -> EntryCode:
         """All functions of the entry."""
         program, n = self.program, self.number
+        prepare_calls, prepare_used = self.sequence(program.prepare)
+        prepare_zone = self._lay_out_zones()
         calls, used = self.sequence(program.kernels)
+        zone_bytes = self._lay_out_zones()
         outputs = [o for o in program.outputs if isinstance(o, str)]
         used = list(dict.fromkeys((*used, *outputs)))
-        prepare_calls, prepare_used = self.sequence(program.prepare)
         rows = [self._constant_row(name) for name in self.prepared]
         rows += self._packs(prepare_calls, prepare_used)
         in_prepare = {name for k in program.prepare for name in reads(k) | writes(k)}
@@ -255,7 +257,6 @@ class _ProgramWriter:
         own = self.lay_out([b for b in temporaries if b.name in in_prepare], planned=False)
         if own.statements:
             raise InternalError("codegen", "prepared weights have symbolic sizes")
-        zone_bytes = self._lay_out_zones()
         arena.statements.append(
             f"const int64_t zone = (({arena.end}) + {_ALIGN - 1}) / {_ALIGN} * {_ALIGN}; (void)zone;"
         )
@@ -270,7 +271,7 @@ class _ProgramWriter:
         return EntryCode(
             "\n".join(texts),
             rows,
-            f"{own.end} + ({zone_bytes})",
+            f"{own.end} + ({prepare_zone})",
             bool(prepare_calls),
             len(calls),
             len(self.inputs),
@@ -305,6 +306,7 @@ class _ProgramWriter:
                 rounded = (self.byte_size(buffer) + (_ALIGN - 1)) // _ALIGN * _ALIGN
                 offset = offset + rounded
             ends.append(self.index(offset))
+        self.compiler.zones.clear()
         text = "0"
         for end in dict.fromkeys(ends):
             text = end if text == "0" else f"index_max({text}, {end})"

@@ -274,3 +274,90 @@ def test_attention(dtype: str, causal: bool, mask: bool) -> None:
     text = ATTENTION.format(t=dtype, causal=causal, mask=operand)
     for size in (1, 19):
         check(program(text.replace("\n\n", "\n")), sizes={"s0": size}, factor=8.0)
+
+
+SHARED = """
+    program shared_heads
+    size s0 "n" [1..]
+    input q: f32[2, 6, s0, 16] strides(96*s0, 16*s0, 16, 1)
+    input k: f32[2, 3, s0, 16] strides(48*s0, 16*s0, 16, 1)
+    input v: f32[2, 3, s0, 32] strides(96*s0, 32*s0, 32, 1)
+    input allowed: bool[2, s0] strides(s0, 1)
+    output y: f32[2, s0, 6, 32] strides(192*s0, 192, 32, 1)
+    inputs q, k, v, allowed
+    outputs y
+    template attention: attention f32
+      extent b = 2
+      extent h = 6
+      extent i = s0
+      extent d = 32
+      extent s = s0
+      extent e = 16
+      attr scale = 0.25
+      attr causal = False
+      operand q(b, h, i, e) = q[b, h, i, e]
+      operand k(b, h, s, e) = k[b, h // 2, s, e]
+      operand v(b, h, s, d) = v[b, h // 2, s, d]
+      operand mask(b, h, i, s) = {mask}
+      epilogue:
+        y[b, i, h, d] = mul(%acc, 2.0:f32)
+"""
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "where(allowed[b, s], 0.0:f32, -inf:f32)",
+        "where(allowed[b, s], 0.0:f32, -1e30:f32)",
+        "where(le(index:i64(s), index:i64(i)), 0.0:f32, -inf:f32)",
+    ],
+)
+def test_attention_with_shared_heads_and_masks(mask: str) -> None:
+    p = program(SHARED.format(mask=mask))
+    verify(p)
+    library = check(p, sizes={"s0": 37}, factor=8.0)
+    from harness import compare, random_inputs
+
+    given = random_inputs(p, np.random.default_rng(3), {"s0": 5})
+    given["allowed"][1] = False  # rows without any key: NaN, as softmax gives
+    compare(library, p, given, {"s0": 5}, 8.0)
+
+
+GROUPED = """
+    program grouped
+    input x: f32[1, 8, 5, 6] strides(240, 30, 6, 1)
+    weight w: f32[8, 6, 3, 3] strides(54, 9, 3, 1)
+    output y: f32[1, 12, 11, 13] strides(1716, 143, 13, 1)
+    inputs x, w
+    outputs y
+    template conv: conv2d f32
+      extent n = 1
+      extent o = 12
+      extent c = 4
+      extent ch = 8
+      extent y0 = 11
+      extent y1 = 13
+      extent k0 = 3
+      extent k1 = 3
+      extent p0 = 5
+      extent p1 = 6
+      attr stride = [2, 2]
+      attr padding = [0, 0]
+      attr dilation = [1, 1]
+      attr groups = 2
+      attr transposed = True
+      attr output_padding = [0, 0]
+      operand x(n, ch, p0, p1) = x[n, ch, p0, p1]
+      operand w(o, c, k0, k1) = w[o // 6 * 4 + c, o % 6, k0, k1]
+      epilogue:
+        y[n, o, y0, y1] = %acc
+"""
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_grouped_transposed_convolution(live: bool) -> None:
+    p = program(GROUPED)
+    verify(p)
+    library = check(p, live=live, factor=8.0)
+    text = "".join(u.text for u in library.generated.sources.units)
+    assert "conv_transpose<" in text
