@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from ptc.support import settings
 from ptc.support.diagnostics import CompileError, Diagnostic, InternalError
 
 from .render import ERR, print_diagnostic
@@ -59,7 +60,13 @@ def enable_debug(ctx: typer.Context, value: bool) -> bool:
 
 
 def debugging(ctx: typer.Context) -> bool:
-    return bool(ctx.find_root().meta.get("ptc.debug", False))
+    """Whether `--debug` was given or PTC_DEBUG is set."""
+    if ctx.find_root().meta.get("ptc.debug", False):
+        return True
+    try:
+        return settings.current().debug
+    except CompileError:  # a malformed variable, which may be the failure being explained
+        return False
 
 
 def _explain_failure(ctx: typer.Context, error: Exception, diagnostic: Diagnostic) -> None:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ptc.support.diagnostics import Diagnostic
 
-#: Columns for tables that go into a file or a pipe, where folding them would only break lines.
-_PIPE_WIDTH = 200
-
-
-def _console(*, stderr: bool) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _PIPE_WIDTH
-    return Console(stderr=stderr, soft_wrap=True, highlight=False, markup=False, width=width)
-
-
-OUT = _console(stderr=False)
-ERR = _console(stderr=True)
+OUT = Console(soft_wrap=True, highlight=False, markup=False)
+ERR = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
 
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
@@ -47,22 +35,18 @@ def print_notes(notes: Iterable[str]) -> None:
 
 def print_pairs(pairs: Mapping[str, str]) -> None:
     """Names and values in two columns."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
+    width = max(map(len, pairs))
     for name, value in pairs.items():
-        table.add_row(Text(name), Text(value))
-    OUT.print(table)
+        OUT.print(Text.assemble((name.ljust(width), "bold"), f"  {value}"))
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows under headings, text to the left."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    OUT.print(table)
+    """Rows under headings, text to the left. Long cells are left whole: lines can be copied."""
+    lines = [tuple(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(headings, *lines, strict=True)]
+    for number, line in enumerate([tuple(headings), *lines]):
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        OUT.print(Text(text.rstrip(), "bold" if number == 0 else ""))
 
 
 def size_text(count: float) -> str:

@@ -86,7 +86,7 @@ def compile_command(
         weights="file" if weights_file else "embedded",
         dump_dir=dump_dir,
         stop_after=stop_after,
-        verify=verify or debug,
+        verify=verify or debug or settings.current().debug,
         jobs=jobs or settings.current().jobs,
     )
     with ERR.status(f"compiling {model.name}"), blaming(model):
@@ -125,7 +125,9 @@ def _print_report(report: BuildReport) -> None:
 def _entry_facts(entry: EntryReport) -> dict[str, str]:
     checked = "not compared (--no-check)"
     if entry.checked:
-        checked = f"{error_text(entry.worst_error)} on {entry.checked} input sets"
+        checked = (
+            f"{error_text(entry.worst_error)} of the largest value, {entry.checked} input sets"
+        )
     return {
         "operators": str(entry.operators),
         "kernels": str(entry.kernels),

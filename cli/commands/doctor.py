@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ptc.report import doctor
@@ -14,7 +13,7 @@ from ptc.support.settings import VARIABLES
 
 from ..boundary import USER_ERROR
 from ..options import AsJson, Debug
-from ..render import OUT
+from ..render import OUT, print_pairs
 
 _MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bold red")}
 
@@ -26,13 +25,17 @@ def doctor_command(as_json: AsJson = False, debug: Debug = False) -> None:
     if as_json:
         OUT.print_json(json.dumps([asdict(line) for line in lines]))
     else:
-        table = Table.grid(padding=(0, 2))
-        for line in lines:
-            mark, colour = _MARKS[line.status]
-            detail = f"{line.detail}\nhint: {line.hint}" if line.hint else line.detail
-            table.add_row(Text(mark, colour), Text(line.name, "bold"), Text(detail))
-        for name, meaning in VARIABLES.items():
-            table.add_row(Text("env", "dim"), Text(name), Text(meaning, "dim"))
-        OUT.print(table)
+        _print_lines(lines)
+        print_pairs(VARIABLES)
     if any(line.status == "fail" for line in lines):
         raise typer.Exit(USER_ERROR)
+
+
+def _print_lines(lines: list[doctor.DoctorLine]) -> None:
+    width = max(len(line.name) for line in lines)
+    for line in lines:
+        mark, colour = _MARKS[line.status]
+        name = (f"  {line.name.ljust(width)}  ", "bold")
+        OUT.print(Text.assemble((mark.ljust(4), colour), name, line.detail))
+        if line.hint:
+            OUT.print(f"{' ' * (width + 8)}hint: {line.hint}")

@@ -19,7 +19,7 @@ from ptc.hosting.manifest import TensorInfo
 from ptc.support.diagnostics import CompileError
 
 from ..options import Debug, Inputs, Seed
-from ..render import OUT, print_pairs, print_table, seconds_text
+from ..render import OUT, print_pairs, print_table, seconds_text, size_text
 
 _VALUES_SHOWN = 6
 
@@ -142,7 +142,7 @@ def _print_times(artifact: LoadedArtifact, times: Sequence[float]) -> None:
             "first": seconds_text(times[0]),
             "median": seconds_text(ordered[len(ordered) // 2]),
             "fastest": seconds_text(ordered[0]),
-            "working memory": f"{artifact.peak_memory()} bytes",
+            "working memory": size_text(artifact.peak_memory()),
         }
     )
 
