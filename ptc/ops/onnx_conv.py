@@ -152,9 +152,7 @@ def _adaptive_average(spatial: int) -> Any:
     return rule
 
 
-def _averaged(
-    b: OnnxBuilder, value: OnnxTensor, x: OnnxTensor, axis: int, size: int
-) -> OnnxTensor:
+def _averaged(b: OnnxBuilder, value: OnnxTensor, x: OnnxTensor, axis: int, size: int) -> OnnxTensor:
     if size == 1:
         return b.op("ReduceMean", value, axes(b, [axis]), keepdims=1)
     length = _fixed(x.dims[axis], "input")

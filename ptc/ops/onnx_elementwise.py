@@ -1,7 +1,8 @@
 """Elementwise building blocks of ONNX rules: operands in a common type, constants, roundings.
 
-ONNX operators want both operands in one type and know no promotion; runtimes lack kernels for narrow
-integers and bfloat16. So operands are cast to the type eager computes in, and the result back.
+ONNX operators want both operands in one type and know no promotion; runtimes lack kernels for
+narrow integers and bfloat16. So operands are cast to the type eager computes in, and the result
+back.
 """
 
 from __future__ import annotations

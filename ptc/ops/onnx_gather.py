@@ -66,9 +66,7 @@ def _scatter(
     axis = dim % max(x.rank, 1)
     value, part = b.cast(x, wide), b.cast(source, wide)
     if not x.rank:
-        value, part, index = (
-            b.op("Reshape", t, axes(b, [1])) for t in (value, part, index)
-        )
+        value, part, index = (b.op("Reshape", t, axes(b, [1])) for t in (value, part, index))
     options = {} if reduction == "none" else {"reduction": reduction}
     result = b.op("ScatterElements", value, index, part, axis=axis, **options)
     if not x.rank:
@@ -210,7 +208,8 @@ def _is_adjacent(positions: Sequence[int]) -> bool:
 
 @onnx(aten.index.Tensor, aten._unsafe_index.Tensor)
 def index(b: OnnxBuilder, x: OnnxTensor, indices: Sequence[OnnxTensor | None]) -> OnnxTensor:
-    """x[i, :, j]: the indexed dimensions first, gathered, and the result put where NumPy puts it."""
+    """x[i, :, j]: the indexed dimensions first, gathered, and the result put where NumPy puts
+    it."""
     positions, given = _indexed_axes(x, indices)
     if len(positions) == 1 and positions[0] < x.rank:
         return b.op("Gather", x, b.cast(given[0], DType.I64), axis=positions[0])
@@ -220,7 +219,11 @@ def index(b: OnnxBuilder, x: OnnxTensor, indices: Sequence[OnnxTensor | None]) -
     if not _is_adjacent(positions):
         return found
     before, width = positions[0], len(shape)
-    order = [*range(width, width + before), *range(width), *range(width + before, width + len(rest))]
+    order = [
+        *range(width, width + before),
+        *range(width),
+        *range(width + before, width + len(rest)),
+    ]
     return transpose(b, found, order)
 
 
@@ -242,8 +245,14 @@ def index_put(
     if _is_adjacent(positions):
         # Values come in the order of x; the indexed dimensions go to the front here.
         before, width = positions[0], len(shape)
-        placed = [x.dims[a] for a in rest[:before]] + list(shape) + [x.dims[a] for a in rest[before:]]
-        order = [*range(before, before + width), *range(before), *range(before + width, len(target))]
+        placed = (
+            [x.dims[a] for a in rest[:before]] + list(shape) + [x.dims[a] for a in rest[before:]]
+        )
+        order = [
+            *range(before, before + width),
+            *range(before),
+            *range(before + width, len(target)),
+        ]
         target = placed
     filled = b.op("Expand", b.cast(values, wide), b.sizes(target))
     options = {"reduction": "add"} if accumulate else {}
@@ -258,7 +267,8 @@ def _masked_put(
     b: OnnxBuilder, x: OnnxTensor, axis: int, mask: OnnxTensor, values: OnnxTensor,
     accumulate: bool,
 ) -> OnnxTensor:  # fmt: skip
-    """A single value where a mask holds is a selection. The mask covers dimensions from `axis` on."""
+    """A single value where a mask holds is a selection. The mask covers dimensions from `axis`
+    on."""
     if any(size.constant != 1 for size in values.dims):
         raise CompileError("PTC-E021", "a write by a mask has a size that depends on data")
     missing = x.rank - axis - mask.rank

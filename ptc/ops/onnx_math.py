@@ -305,9 +305,7 @@ def hardswish(b: OnnxBuilder, x: Operand) -> OnnxTensor:
 
 
 @onnx(aten.elu.default)
-def elu(
-    b: OnnxBuilder, x: Operand, alpha: float, scale: float, input_scale: float
-) -> OnnxTensor:
+def elu(b: OnnxBuilder, x: Operand, alpha: float, scale: float, input_scale: float) -> OnnxTensor:
     """scale * (x above zero, alpha * expm1(input_scale * x) below)."""
     value = _wide(b, x)
     below = _scale(b, expm1(b, _scale(b, value, input_scale)), alpha)

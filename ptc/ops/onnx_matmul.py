@@ -31,7 +31,8 @@ def matmul(b: OnnxBuilder, x: OnnxTensor, y: OnnxTensor) -> OnnxTensor:
 def _combined(
     b: OnnxBuilder, base: OnnxTensor, x: OnnxTensor, y: OnnxTensor, beta: Any, alpha: Any
 ) -> OnnxTensor:
-    """beta * base + alpha * (x @ y); with beta 0 the base is not read, so NaN in it does not show."""
+    """beta * base + alpha * (x @ y); with beta 0 the base is not read, so NaN in it does not
+    show."""
     result = _product(b, x, y)
     if alpha != 1:
         result = b.op("Mul", result, number(b, alpha, result))
@@ -86,8 +87,8 @@ def attention(
     mask: OnnxTensor | None, dropout_p: float, is_causal: bool, scale: float | None,
     enable_gqa: bool,
 ) -> OnnxTensor:  # fmt: skip
-    """softmax(q @ k.T * scale + mask) @ v, spelled out: every runtime has these operators. A row that
-    is masked everywhere gives zeros, as in eager. Scores are kept in f32 for 16-bit inputs."""
+    """softmax(q @ k.T * scale + mask) @ v, spelled out: every runtime has these operators. A row
+    that is masked everywhere gives zeros, as in eager. Scores are kept in f32 for 16-bit inputs."""
     wide = DType.F32 if query.dtype in (DType.F16, DType.BF16) else query.dtype
     q, k, v = (b.cast(t, wide) for t in (query, key, value))
     if enable_gqa:
@@ -110,9 +111,7 @@ def attention(
     return b.cast(b.op("MatMul", shares, v), b.dtype)
 
 
-def _scale(
-    b: OnnxBuilder, scale: float | None, query: OnnxTensor, dtype: DType
-) -> OnnxTensor:
+def _scale(b: OnnxBuilder, scale: float | None, query: OnnxTensor, dtype: DType) -> OnnxTensor:
     """1 / sqrt(features) unless given."""
     features = query.dims[-1]
     if scale is not None:
@@ -122,9 +121,7 @@ def _scale(
     return b.op("Reciprocal", b.op("Sqrt", b.cast(b.size(features), dtype)))
 
 
-def _repeated(
-    b: OnnxBuilder, x: OnnxTensor, query: OnnxTensor, source: OnnxTensor
-) -> OnnxTensor:
+def _repeated(b: OnnxBuilder, x: OnnxTensor, query: OnnxTensor, source: OnnxTensor) -> OnnxTensor:
     """Each head of keys or values as often as there are queries for it."""
     heads, own = query.dims[-3], source.dims[-3]
     if heads == own:

@@ -11,8 +11,8 @@ from ptc.loops.index import Index
 from ptc.loops.nodes import DType
 from ptc.ops.onnx_elementwise import compute_type, number
 from ptc.ops.onnx_protocol import OnnxBuilder, OnnxTensor
-from ptc.ops.onnx_registry import onnx
 from ptc.ops.onnx_reduce import count_of, moments
+from ptc.ops.onnx_registry import onnx
 from ptc.ops.onnx_views import axes, reshape
 
 aten = torch.ops.aten
@@ -56,7 +56,11 @@ def _layer_norm_in_parts(
 
 @onnx(ptc.rms_norm.default)
 def rms_norm(
-    b: OnnxBuilder, x: OnnxTensor, shape: Sequence[Any], weight: OnnxTensor | None, eps: float | None
+    b: OnnxBuilder,
+    x: OnnxTensor,
+    shape: Sequence[Any],
+    weight: OnnxTensor | None,
+    eps: float | None,
 ) -> OnnxTensor:
     """x / sqrt(mean(x * x) + eps) * weight."""
     wide = DType.F32 if x.dtype in (DType.F16, DType.BF16) else x.dtype

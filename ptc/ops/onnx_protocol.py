@@ -1,8 +1,8 @@
 """What an ONNX rule is written against: tensor values and the builder.
 
 `ptc/ops` owns the protocol; `ptc/export/onnx` implements it. A rule sees operators' arguments as
-torch's schema orders them, with tensors as `OnnxTensor`, symbolic ints as `Index`, everything else as it
-is, and emits operators of the standard domain.
+torch's schema orders them, with tensors as `OnnxTensor`, symbolic ints as `Index`, everything else
+as it is, and emits operators of the standard domain.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Size = int | Index
 
 @dataclass(frozen=True, slots=True)
 class OnnxTensor:
-    """A value of the ONNX graph. `shape` is known for the values of the aten graph; what a rule makes
-    on the way has None."""
+    """A value of the ONNX graph. `shape` is known for the values of the aten graph; what a rule
+    makes on the way has None."""
 
     name: str
     dtype: DType
@@ -71,8 +71,8 @@ class OnnxBuilder(Protocol):
     def op(
         self, kind: str, *inputs: OnnxTensor | None, dtype: DType | None = None, **attributes: Any
     ) -> OnnxTensor:
-        """Emit an operator with one result, of `dtype` (default: that of the first input). None is an
-        input left out."""
+        """Emit an operator with one result, of `dtype` (default: that of the first input). None is
+        an input left out."""
         ...
 
     def ops(

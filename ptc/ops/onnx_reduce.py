@@ -210,7 +210,11 @@ def moments(
 
 def _moment_rule(root: bool, with_mean: bool) -> Any:
     def rule(
-        b: OnnxBuilder, x: OnnxTensor, dims: Any = None, correction: Any = None, keepdim: Any = False
+        b: OnnxBuilder,
+        x: OnnxTensor,
+        dims: Any = None,
+        correction: Any = None,
+        keepdim: Any = False,
     ) -> Any:
         # The older overloads say `unbiased`: a bool, True by default as the correction 1.
         amount = 1.0 if correction is None else float(correction)
@@ -293,9 +297,7 @@ def cumsum(b: OnnxBuilder, x: OnnxTensor, dim: int, dtype: Any = None) -> OnnxTe
 
 
 @onnx(aten.topk.default)
-def topk(
-    b: OnnxBuilder, x: OnnxTensor, k: Size, dim: int, largest: bool, sorted_: bool
-) -> Any:
+def topk(b: OnnxBuilder, x: OnnxTensor, k: Size, dim: int, largest: bool, sorted_: bool) -> Any:
     """The k greatest (or smallest) along a dimension, in order."""
     return _top(b, x, k, dim, largest)
 
@@ -321,11 +323,6 @@ def sort(b: OnnxBuilder, x: OnnxTensor, dim: int, descending: bool) -> Any:
 def stable_sort(
     b: OnnxBuilder, x: OnnxTensor, stable: bool | None, dim: int, descending: bool
 ) -> Any:
-    """All of a dimension in order; equal elements keep theirs (TopK takes the lower index first)."""
+    """All of a dimension in order; equal elements keep theirs (TopK takes the lower index
+    first)."""
     return _top(b, x, x.dims[dim] if x.rank else 1, dim, descending)
-
-
-@onnx(aten.argsort.default)
-def argsort(b: OnnxBuilder, x: OnnxTensor, dim: int, descending: bool) -> OnnxTensor:
-    """The order that sorts."""
-    return _top(b, x, x.dims[dim] if x.rank else 1, dim, descending)[1]

@@ -39,8 +39,8 @@ _RULES: Registry[OpOverload, OnnxRule] = Registry("ONNX rules")
 
 
 def onnx(*ops: OpOverload) -> Callable[[F], F]:
-    """Register the decorated rule for `ops`: called as `rule(builder, *arguments)` with the schema's
-    arguments in order, defaults filled in, those of memory placement left out."""
+    """Register the decorated rule for `ops`: called as `rule(builder, *arguments)` with the
+    schema's arguments in order, defaults filled in, those of memory placement left out."""
 
     def decorate(rule: F) -> F:
         for op in ops:

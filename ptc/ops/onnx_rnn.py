@@ -1,4 +1,5 @@
-"""ONNX rules of recurrent networks: torch's layers as ONNX operators, weights put in ONNX's order."""
+"""ONNX rules of recurrent networks: torch's layers as ONNX operators, weights put in ONNX's
+order."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from ptc.support.diagnostics import CompileError
 
 ptc = torch.ops.ptc
 
-#: Where ONNX's gates come from in torch's order. LSTM: torch i f g o, ONNX i o f c; GRU: torch r z n,
-#: ONNX z r h.
+#: Where ONNX's gates come from in torch's order. LSTM: torch i f g o, ONNX i o f c; GRU: torch r z
+#: n, ONNX z r h.
 _GATES = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 
 
@@ -57,9 +58,7 @@ class _Network:
                 kept.append(state)
         if self.batch_first:
             value = b.op("Transpose", value, perm=[1, 0, 2])
-        joined = [
-            kept[0] if len(kept) == 1 else b.op("Concat", *kept, axis=0) for kept in finals
-        ]
+        joined = [kept[0] if len(kept) == 1 else b.op("Concat", *kept, axis=0) for kept in finals]
         return tuple(b.cast(t, self.x.dtype) for t in (value, *joined))
 
     def _layer(self, value: OnnxTensor, layer: int) -> tuple[OnnxTensor, list[OnnxTensor]]:

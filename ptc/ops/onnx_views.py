@@ -26,8 +26,8 @@ def axes(b: OnnxBuilder, values: Sequence[int]) -> OnnxTensor:
 
 
 def reshape(b: OnnxBuilder, x: OnnxTensor, shape: Sequence[Size]) -> OnnxTensor:
-    """Row-major elements under another shape. With one symbolic size the rest is a constant and that
-    size is inferred (unless a size is 0, which has its own meaning in ONNX)."""
+    """Row-major elements under another shape. With one symbolic size the rest is a constant and
+    that size is inferred (unless a size is 0, which has its own meaning in ONNX)."""
     known = sizes_of(shape)
     if known.count(None) == 1 and all(size is None or size > 0 for size in known):
         return b.op("Reshape", x, axes(b, [-1 if size is None else size for size in known]))
@@ -146,9 +146,7 @@ def flip(b: OnnxBuilder, x: OnnxTensor, dims: Sequence[int]) -> OnnxTensor:
 
 
 @onnx(aten.roll.default)
-def roll(
-    b: OnnxBuilder, x: OnnxTensor, shifts: Sequence[Size], dims: Sequence[int]
-) -> OnnxTensor:
+def roll(b: OnnxBuilder, x: OnnxTensor, shifts: Sequence[Size], dims: Sequence[int]) -> OnnxTensor:
     if not dims:
         flat = b.op("Reshape", x, axes(b, [-1]))
         total = Index.const(1)

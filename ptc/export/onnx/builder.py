@@ -165,13 +165,17 @@ class Builder:
 
     # --- for the translation ----------------------------------------------------------------------
 
-    def begin(self, name: str, results: tuple[ResultType, ...], metadata: Mapping[str, str]) -> None:
+    def begin(
+        self, name: str, results: tuple[ResultType, ...], metadata: Mapping[str, str]
+    ) -> None:
         """What is emitted from here on serves the aten operator `name`."""
         self._prefix = name
         self.results = results
         self._metadata = dict(metadata)
 
-    def add_input(self, name: str, dtype: DType, shape: tuple[Index, ...], dims: ir.Shape) -> OnnxTensor:
+    def add_input(
+        self, name: str, dtype: DType, shape: tuple[Index, ...], dims: ir.Shape
+    ) -> OnnxTensor:
         """Declare a graph input (or an initializer to be) under its own name."""
         tensor = OnnxTensor(self._unique(name), dtype, shape)
         self._declare(tensor, dims)
@@ -193,7 +197,8 @@ class Builder:
         self.nodes.append(node)
         return result
 
-    # --- insides ------------------------------------------------------------------------------------
+    # --- insides
+    # ------------------------------------------------------------------------------------
 
     def _declare(self, tensor: OnnxTensor, shape: ir.Shape | None = None) -> ir.Value:
         type_ = ir.TensorType(onnx_type(tensor.dtype))

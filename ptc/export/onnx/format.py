@@ -25,8 +25,8 @@ _EXTERNAL_TENSOR = 1024
 
 
 class OnnxFormat:
-    """`--format onnx`. Settings: `opset`, `external` (weights in a file of their own; by default only
-    when the model would be too large)."""
+    """`--format onnx`. Settings: `opset`, `external` (weights in a file of their own; by default
+    only when the model would be too large)."""
 
     name = "onnx"
     suffix = ".onnx"

@@ -48,9 +48,7 @@ def load(path: Path, inputs: Sequence[str]) -> Runner:
     outputs = [item.name for item in session.get_outputs()]
 
     def run(values: Sequence[Any]) -> list[Any]:
-        feeds = {
-            name: _to_ort(value) for name, value in zip(inputs, values, strict=True)
-        }
+        feeds = {name: _to_ort(value) for name, value in zip(inputs, values, strict=True)}
         try:
             results = session.run_with_ort_values(outputs, feeds)
         except Exception as error:
@@ -73,9 +71,11 @@ def _to_ort(value: Any) -> Any:
 
 def _to_torch(value: Any) -> torch.Tensor:
     # A copy: the memory belongs to the session's OrtValue.
-    return torch.from_dlpack(value._ortvalue.to_dlpack()).clone() if (
-        value.data_type() != "tensor(bool)"
-    ) else torch.from_numpy(value.numpy()).clone()
+    return (
+        torch.from_dlpack(value._ortvalue.to_dlpack()).clone()
+        if (value.data_type() != "tensor(bool)")
+        else torch.from_numpy(value.numpy()).clone()
+    )
 
 
 def _refused(error: Exception) -> CompileError:

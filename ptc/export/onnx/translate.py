@@ -1,7 +1,7 @@
 """From an `AtenProgram` to an onnx_ir model: inputs, weights, operators by rule, outputs.
 
-Input and output names and order are the program's; a mutated input is an extra output `NAME_out`, and
-a mutated buffer also an input whose default is its present content. Knows no operator: see
+Input and output names and order are the program's; a mutated input is an extra output `NAME_out`,
+and a mutated buffer also an input whose default is its present content. Knows no operator: see
 `ptc.ops.onnx_registry`.
 """
 
@@ -51,9 +51,7 @@ class _Translation:
         self._sizes = Sizes()
         self._values: dict[Node, Any] = {}
         self._inputs: list[ir.Value] = []
-        self._mutated = {
-            out.target for out in program.outputs if out.kind is OutputKind.WRITE_BACK
-        }
+        self._mutated = {out.target for out in program.outputs if out.kind is OutputKind.WRITE_BACK}
 
     def run(self) -> ir.Model:
         nodes = list(self._program.graph.graph.nodes)
@@ -145,7 +143,9 @@ class _Translation:
                     location=node.meta.get("location"),
                 )
             self._values[node] = found
-        elif isinstance(value, (torch.SymInt, int, float)) and not symbols_of(value) - self._known():
+        elif (
+            isinstance(value, (torch.SymInt, int, float)) and not symbols_of(value) - self._known()
+        ):
             self._values[node] = self._number(value)
         else:
             self._values[node] = self._apply_rule(node, value)
@@ -173,9 +173,7 @@ class _Translation:
             raise _placed(error, node) from error
         return self._finish(node, made, types, isinstance(value, (tuple, list)))
 
-    def _finish(
-        self, node: Node, made: Any, types: tuple[ResultType, ...], several: bool
-    ) -> Any:
+    def _finish(self, node: Node, made: Any, types: tuple[ResultType, ...], several: bool) -> Any:
         """Give the results their types, and find a rule that lies about them."""
         tensors = made if isinstance(made, tuple) else (made,)
         if len(tensors) != len(types):
