@@ -58,9 +58,11 @@ class _Step:
 
 
 def _weights(
-    flat: Sequence[TensorValue], has_biases: bool, projected: bool
+    flat: Sequence[TensorValue], has_biases: bool, num_layers: int, bidirectional: bool
 ) -> Iterator[_Weights]:
-    each = 2 + 2 * has_biases + projected
+    """One for each layer and direction; a fifth tensor (third without biases) projects."""
+    each = len(flat) // (num_layers * (2 if bidirectional else 1))
+    projected = each > 2 + 2 * has_biases
     for start in range(0, len(flat), each):
         part = flat[start : start + each]
         biases = part[2:4] if has_biases else [None, None]
@@ -267,8 +269,7 @@ def lower_lstm(
         last = _run_lstm(ctx, step, lower_select(ctx, c0, 0, number))
         write(ctx, last, lower_select(ctx, cells, 0, number))
 
-    projected = h0.shape[2] != c0.shape[2]
-    parts = list(_weights(weights, has_biases, projected))
+    parts = list(_weights(weights, has_biases, num_layers, bidirectional))
     out, final = _run_layers(ctx, x, h0, parts, bidirectional, batch_first, run)
     return out, final, cells
 
@@ -285,7 +286,7 @@ def lower_gru(
     batch_first: bool,
 ) -> tuple[TensorValue, TensorValue]:
     """Output sequence and final hidden states."""
-    parts = list(_weights(weights, has_biases, False))
+    parts = list(_weights(weights, has_biases, num_layers, bidirectional))
     return _run_layers(
         ctx, x, h0, parts, bidirectional, batch_first,
         lambda step, _: _run_cell(ctx, step, 3, _gru_cell),
@@ -306,7 +307,7 @@ def lower_rnn(
 ) -> tuple[TensorValue, TensorValue]:
     """Output sequence and final hidden states, with tanh or relu."""
     cell = _relu_cell if nonlinearity == "relu" else _tanh_cell
-    parts = list(_weights(weights, has_biases, False))
+    parts = list(_weights(weights, has_biases, num_layers, bidirectional))
     return _run_layers(
         ctx, x, h0, parts, bidirectional, batch_first,
         lambda step, _: _run_cell(ctx, step, 1, cell),
