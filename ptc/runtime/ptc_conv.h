@@ -1,10 +1,11 @@
 // Convolution in NHWC (NDHWC), float, as a matrix product without im2col.
 //
-// For one kernel row the (kw, channel) values under an output pixel are contiguous in memory, so a row of output pixels is
-// a tile of ptc_tile.h whose k runs through one segment per kernel row, with lda = stride * channels. Kernel rows outside
-// the image are skipped; columns outside are zeros in a padded copy of the image (made only if there is padding).
-// Owns the packed filters, grouping and dispatch (matrix product, depthwise, grouped, small images). Knows nothing of
-// the epilogue: epilogue(acc, pixel, channel, lanes), pixel = ((n * od + d) * oh + h) * ow + w.
+// For one kernel row the (kw, channel) values under an output pixel are contiguous in memory, so a
+// row of output pixels is a tile of ptc_tile.h whose k runs through one segment per kernel row,
+// with lda = stride * channels. Kernel rows outside the image are skipped; columns outside are
+// zeros in a padded copy of the image (made only if there is padding). Owns the packed filters,
+// grouping and dispatch (matrix product, depthwise, grouped, small images). Knows nothing of the
+// epilogue: epilogue(acc, pixel, channel, lanes), pixel = ((n * od + d) * oh + h) * ow + w.
 #ifndef PTC_CONV_H
 #define PTC_CONV_H
 
@@ -17,7 +18,8 @@
 namespace ptc {
 namespace detail {
 
-// Narrow groups are computed several at a time with block-diagonal filters, so that a vector is filled.
+// Narrow groups are computed several at a time with block-diagonal filters, so that a vector is
+// filled.
 constexpr i64 merged_groups(const Conv& c) {
   i64 merge = 1;
   while (c.group_outputs() * merge < PTC_VLEN && c.groups % (merge * 2) == 0) merge *= 2;
@@ -27,7 +29,9 @@ constexpr i64 merged_groups(const Conv& c) {
 constexpr i64 conv_run(const Conv& c) { return c.group_inputs() * merged_groups(c); }
 constexpr i64 conv_outputs(const Conv& c) { return c.group_outputs() * merged_groups(c); }
 constexpr i64 conv_k(const Conv& c) { return c.taps() * conv_run(c); }
-constexpr i64 conv_group_size(const Conv& c) { return packed_b_size<float>(conv_k(c), conv_outputs(c)); }
+constexpr i64 conv_group_size(const Conv& c) {
+  return packed_b_size<float>(conv_k(c), conv_outputs(c));
+}
 
 // Input columns that an output row reads, and whether they all exist.
 constexpr i64 conv_reach(const Conv& c) { return (c.ow - 1) * c.sw + (c.kw - 1) * c.dw + 1; }
@@ -38,8 +42,10 @@ constexpr bool conv_gathered(const Conv& c) {
 }
 constexpr i64 conv_pixels(const Conv& c) { return c.n * c.od * c.oh * c.ow; }
 
-// Filter rows of `columns` output channels to a panel [taps][run][width]. w is at the first of these channels.
-PTC_NOINLINE inline void pack_filters(float* panel, int width, const Conv& c, const float* w, int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
+// Filter rows of `columns` output channels to a panel [taps][run][width]. w is at the first of
+// these channels.
+PTC_NOINLINE inline void pack_filters(float* panel, int width, const Conv& c, const float* w,
+                                      int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
   constexpr int L = native_lanes<float>;
   const i64 taps = c.taps(), inputs = c.group_inputs(), total = taps * inputs;
   bool by_channel = s_kw == 1 && s_kh == c.kw && s_kd == c.kh * c.kw && s_i == taps;
@@ -64,14 +70,17 @@ PTC_NOINLINE inline void pack_filters(float* panel, int width, const Conv& c, co
     }
     for (i64 at = done; at < total; ++at) {
       i64 tap = by_tap ? at / inputs : at % taps, i = by_tap ? at % inputs : at / taps;
-      i64 from = tap / (c.kh * c.kw) * s_kd + tap / c.kw % c.kh * s_kh + tap % c.kw * s_kw + i * s_i;
-      for (int q = 0; q < L; ++q) panel[(tap * inputs + i) * width + j + q] = q < real ? w[(j + q) * s_o + from] : 0.0f;
+      i64 from =
+          tap / (c.kh * c.kw) * s_kd + tap / c.kw % c.kh * s_kh + tap % c.kw * s_kw + i * s_i;
+      for (int q = 0; q < L; ++q)
+        panel[(tap * inputs + i) * width + j + q] = q < real ? w[(j + q) * s_o + from] : 0.0f;
     }
   }
 }
 
 // The same for several groups in one panel: block-diagonal.
-inline void pack_diagonal(float* panel, int width, const Conv& c, const float* w, i64 first, int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
+inline void pack_diagonal(float* panel, int width, const Conv& c, const float* w, i64 first,
+                          int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
   const i64 inputs = c.group_inputs(), outputs = c.group_outputs(), run = conv_run(c);
   for (i64 tap = 0; tap < c.taps(); ++tap) {
     i64 from = tap / (c.kh * c.kw) * s_kd + tap / c.kw % c.kh * s_kh + tap % c.kw * s_kw;
@@ -91,7 +100,8 @@ constexpr i64 conv_packed_size(const Conv& c) {
 }
 
 // Filters w[oc, ic / groups, kd, kh, kw] of any strides to their packed form.
-inline void pack_conv(float* packed, const Conv& c, const float* w, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
+inline void pack_conv(float* packed, const Conv& c, const float* w, i64 s_o, i64 s_i, i64 s_kd,
+                      i64 s_kh, i64 s_kw) {
   if (detail::conv_is_narrow(c)) {
     detail::pack_narrow(packed, c, w, s_o, s_i, s_kh, s_kw);
     return;
@@ -118,8 +128,10 @@ constexpr i64 conv_image_bytes(const Conv& c) {
 }
 
 // Rows of one image from column -pw on, conv_reach(c) columns wide, zeros outside.
-PTC_NOINLINE inline void pad_rows(float* to, const Conv& c, const float* image, i64 begin, i64 end) {
-  i64 reach = conv_reach(c), left = min_of(c.pw, reach), real = max_of(0, min_of(c.iw, reach - left));
+PTC_NOINLINE inline void pad_rows(float* to, const Conv& c, const float* image, i64 begin,
+                                  i64 end) {
+  i64 reach = conv_reach(c), left = min_of(c.pw, reach),
+      real = max_of(0, min_of(c.iw, reach - left));
   for (i64 r = begin; r < end; ++r) {
     float* row = to + r * reach * c.ic;
     memset(row, 0, (size_t)(left * c.ic) * 4);
@@ -148,8 +160,8 @@ constexpr int kSegments = 128;
 
 // Output row (d, h) of one image for one panel.
 template <class C, int NV, class E>
-inline void conv_row(const Conv& c, Image image, i64 d, i64 h, i64 channel0, const float* panel, i64 n0, int columns,
-                     i64 pixel, const E& epilogue) {
+inline void conv_row(const Conv& c, Image image, i64 d, i64 h, i64 channel0, const float* panel,
+                     i64 n0, int columns, i64 pixel, const E& epilogue) {
   constexpr int limit = tile_rows(NV), width = NV * native_lanes<float>;
   constexpr bool joined = C::conv.groups == 1 && C::conv.dw == 1;  // a kernel row is one segment
   const i64 run = conv_run(c), row = image.columns * c.ic, lda = c.sw * c.ic;
@@ -170,16 +182,18 @@ inline void conv_row(const Conv& c, Image image, i64 d, i64 h, i64 channel0, con
           offsets[s] = ((d0 + kd * c.dd) * c.ih + h0 + kh * c.dh) * row + kw * c.dw * c.ic;
         }
         const float* b = panel + ((kd * c.kh + ih.first) * step + s0) * length * width;
-        tile_for<float, NV, C::conv.ow>(t.rows)(count, length, image.data + channel0 + t.begin * lda, offsets, lda, b,
-                                                width, out, add);
+        tile_for<float, NV, C::conv.ow>(t.rows)(
+            count, length, image.data + channel0 + t.begin * lda, offsets, lda, b, width, out, add);
         add = true;
       }
     if (!add) memset(out, 0, sizeof out);
-    finish_tile(out + t.skip * width, width, pixel + t.begin + t.skip, t.rows - t.skip, n0, columns, epilogue);
+    finish_tile(out + t.skip * width, width, pixel + t.begin + t.skip, t.rows - t.skip, n0, columns,
+                epilogue);
   }
 }
 
-template <class C, int NV, int Widths, class... Args> inline void conv_row_of(int vectors, const Args&... args) {
+template <class C, int NV, int Widths, class... Args>
+inline void conv_row_of(int vectors, const Args&... args) {
   if constexpr (NV >= 1) {
     if constexpr ((Widths >> NV & 1) != 0)
       if (vectors == NV) return conv_row<C, NV>(args...);
@@ -189,12 +203,14 @@ template <class C, int NV, int Widths, class... Args> inline void conv_row_of(in
 
 // One image; `scratch` holds the padded copy.
 template <class C, class E>
-inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, const float* packed, float* scratch, const E& epilogue) {
+inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, const float* packed,
+                       float* scratch, const E& epilogue) {
   constexpr int L = native_lanes<float>;
   constexpr i64 N = conv_outputs(C::conv);
   Image image = {x, c.iw};
   if (conv_padded(c)) {
-    parallel_for(pool, c.id * c.ih, 8, [&](i64 begin, i64 end, int) { pad_rows(scratch, c, x, begin, end); });
+    parallel_for(pool, c.id * c.ih, 8,
+                 [&](i64 begin, i64 end, int) { pad_rows(scratch, c, x, begin, end); });
     image = {scratch, conv_reach(c)};
   }
   const i64 k = conv_k(c), rows = c.od * c.oh, panels = ceil_div(N, panel_width<float>(N));
@@ -207,19 +223,23 @@ inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, co
       int columns = (int)min_of(width, N - n0), vectors = (int)ceil_div(columns, L);
       const float* panel = packed + g * conv_group_size(c) + n0 * k;
       for (i64 r = rows * share / split.shares; r < rows * (share + 1) / split.shares; ++r)
-        conv_row_of<C, kPanelVectors, packed_widths<float, N>()>(vectors, c, image, r / c.oh, r % c.oh, g * conv_run(c), panel,
-                                                                 g * N + n0, columns, pixel0 + r * c.ow, epilogue);
+        conv_row_of<C, kPanelVectors, packed_widths<float, N>()>(
+            vectors, c, image, r / c.oh, r % c.oh, g * conv_run(c), panel, g * N + n0, columns,
+            pixel0 + r * c.ow, epilogue);
     }
   });
 }
 
 // The values under each output pixel as a row [taps * ic].
-PTC_NOINLINE inline void gather_pixels(float* to, const Conv& c, const float* x, i64 begin, i64 end) {
+PTC_NOINLINE inline void gather_pixels(float* to, const Conv& c, const float* x, i64 begin,
+                                       i64 end) {
   for (i64 p = begin; p < end; ++p) {
-    i64 w = p % c.ow, h = p / c.ow % c.oh, d = p / (c.ow * c.oh) % c.od, n = p / (c.ow * c.oh * c.od);
+    i64 w = p % c.ow, h = p / c.ow % c.oh, d = p / (c.ow * c.oh) % c.od,
+        n = p / (c.ow * c.oh * c.od);
     float* row = to + p * c.taps() * c.ic;
     for (i64 t = 0; t < c.taps(); ++t, row += c.ic) {
-      i64 id = d * c.sd - c.pd + t / (c.kh * c.kw) * c.dd, ih = h * c.sh - c.ph + t / c.kw % c.kh * c.dh;
+      i64 id = d * c.sd - c.pd + t / (c.kh * c.kw) * c.dd,
+          ih = h * c.sh - c.ph + t / c.kw % c.kh * c.dh;
       i64 iw = w * c.sw - c.pw + t % c.kw * c.dw;
       bool real = id >= 0 && id < c.id && ih >= 0 && ih < c.ih && iw >= 0 && iw < c.iw;
       if (real)
@@ -239,25 +259,32 @@ constexpr i64 known_pixels(const Conv& c) {
 // Bytes of 64-byte aligned scratch.
 constexpr i64 conv_scratch(const Conv& c, int threads) {
   if (detail::conv_is_narrow(c) || c.pointwise()) return 0;
-  if (detail::conv_gathered(c)) return detail::round_up(detail::conv_pixels(c) * c.taps() * c.ic * 4);
+  if (detail::conv_gathered(c))
+    return detail::round_up(detail::conv_pixels(c) * c.taps() * c.ic * 4);
   return detail::conv_image_bytes(c) * (c.n >= threads ? threads : 1);
 }
 
-// The convolution of x with filters from pack_conv. C::conv says what is known at compile time, `c` everything.
+// The convolution of x with filters from pack_conv. C::conv says what is known at compile time, `c`
+// everything.
 template <class C, class E>
-inline void conv(Pool* pool, const Conv& c, const float* x, const float* packed, void* scratch, const E& epilogue) {
+inline void conv(Pool* pool, const Conv& c, const float* x, const float* packed, void* scratch,
+                 const E& epilogue) {
   constexpr Conv s = C::conv;
   if constexpr (detail::conv_is_narrow(s)) {
     detail::conv_narrow<C>(pool, c, x, packed, epilogue);
   } else if constexpr (s.pointwise()) {
-    gemm_packed<Dims<detail::known_pixels(s), s.oc>>(pool, detail::conv_pixels(c), c.oc, c.ic, x, c.ic, packed, epilogue);
+    gemm_packed<Dims<detail::known_pixels(s), s.oc>>(pool, detail::conv_pixels(c), c.oc, c.ic, x,
+                                                     c.ic, packed, epilogue);
   } else {
     if constexpr (s.groups == 1 && s.ow < 5)
       if (detail::conv_gathered(c)) {
         float* rows = (float*)scratch;
         i64 pixels = detail::conv_pixels(c), k = c.taps() * c.ic;
-        parallel_for(pool, pixels, 8, [&](i64 begin, i64 end, int) { detail::gather_pixels(rows, c, x, begin, end); });
-        gemm_packed<Dims<detail::known_pixels(s), s.oc>>(pool, pixels, c.oc, k, rows, k, packed, epilogue);
+        parallel_for(pool, pixels, 8, [&](i64 begin, i64 end, int) {
+          detail::gather_pixels(rows, c, x, begin, end);
+        });
+        gemm_packed<Dims<detail::known_pixels(s), s.oc>>(pool, pixels, c.oc, k, rows, k, packed,
+                                                         epilogue);
         return;
       }
     const i64 image = c.id * c.ih * c.iw * c.ic, pixels = c.od * c.oh * c.ow;

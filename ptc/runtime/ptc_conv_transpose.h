@@ -1,8 +1,9 @@
 // Transposed convolution in NHWC (NDHWC), float.
 //
-// Output positions that are equal modulo the stride (a phase) see the same taps, one input apart for neighbouring
-// outputs of the phase: each phase is an ordinary convolution of stride 1, computed by ptc_tile.h's kernel. Conv's i*
-// are the sizes of what is given, o* of the result; filters are w[ic, oc / groups, kd, kh, kw].
+// Output positions that are equal modulo the stride (a phase) see the same taps, one input apart
+// for neighbouring outputs of the phase: each phase is an ordinary convolution of stride 1,
+// computed by ptc_tile.h's kernel. Conv's i* are the sizes of what is given, o* of the result;
+// filters are w[ic, oc / groups, kd, kh, kw].
 #ifndef PTC_CONV_TRANSPOSE_H
 #define PTC_CONV_TRANSPOSE_H
 
@@ -31,19 +32,26 @@ PTC_INLINE i64 phase_input(i64 phase, i64 k, i64 stride, i64 padding, i64 dilati
 }
 
 // Columns before and from the first input on that some output asks for.
-constexpr i64 transpose_left(const Conv& c) { return max_of(0, ceil_div((c.kw - 1) * c.dw - c.pw, c.sw)); }
+constexpr i64 transpose_left(const Conv& c) {
+  return max_of(0, ceil_div((c.kw - 1) * c.dw - c.pw, c.sw));
+}
 constexpr i64 transpose_right(const Conv& c) { return max_of(c.iw, (c.ow - 1 + c.pw) / c.sw + 1); }
 constexpr i64 transpose_columns(const Conv& c) { return transpose_left(c) + transpose_right(c); }
 constexpr bool transpose_padded(const Conv& c) { return transpose_columns(c) > c.iw; }
 constexpr i64 transpose_k(const Conv& c) { return c.taps() * c.group_inputs(); }
-constexpr i64 transpose_group_size(const Conv& c) { return packed_b_size<float>(transpose_k(c), c.group_outputs()); }
+constexpr i64 transpose_group_size(const Conv& c) {
+  return packed_b_size<float>(transpose_k(c), c.group_outputs());
+}
 
 }  // namespace detail
 
-constexpr i64 conv_transpose_packed_size(const Conv& c) { return c.groups * detail::transpose_group_size(c); }
+constexpr i64 conv_transpose_packed_size(const Conv& c) {
+  return c.groups * detail::transpose_group_size(c);
+}
 
 // Panels hold the phases one after the other, in each its taps in rising order.
-inline void pack_conv_transpose(float* packed, const Conv& c, const float* w, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
+inline void pack_conv_transpose(float* packed, const Conv& c, const float* w, i64 s_o, i64 s_i,
+                                i64 s_kd, i64 s_kh, i64 s_kw) {
   constexpr int L = detail::native_lanes<float>;
   const i64 inputs = c.group_inputs(), n = c.group_outputs(), k = detail::transpose_k(c);
   const int width = panel_width<float>(n);
@@ -60,14 +68,17 @@ inline void pack_conv_transpose(float* packed, const Conv& c, const float* w, i6
           for (i64 b = 0; b < h.count; ++b)
             for (i64 e = 0; e < x.count; ++e, to += inputs * real)
               detail::pack_panel(to, real,
-                                 from + (d.first + a * d.step) * s_kd + (h.first + b * h.step) * s_kh + (x.first + e * x.step) * s_kw,
+                                 from + (d.first + a * d.step) * s_kd +
+                                     (h.first + b * h.step) * s_kh + (x.first + e * x.step) * s_kw,
                                  inputs, columns, s_i, s_o);
       }
     }
 }
 
 constexpr i64 conv_transpose_scratch(const Conv& c, int threads) {
-  return detail::transpose_padded(c) ? detail::round_up(c.id * c.ih * detail::transpose_columns(c) * c.ic * 4) * threads : 0;
+  return detail::transpose_padded(c)
+             ? detail::round_up(c.id * c.ih * detail::transpose_columns(c) * c.ic * 4) * threads
+             : 0;
 }
 
 namespace detail {
@@ -81,20 +92,25 @@ inline void transpose_pad(float* to, const Conv& c, const float* image) {
   }
 }
 
-// Outputs of one phase in output row (d, h); `b` is the phase's first tap in the panel. `image` is at input column 0.
+// Outputs of one phase in output row (d, h); `b` is the phase's first tap in the panel. `image` is
+// at input column 0.
 template <int NV, class E>
-inline void transpose_row(const Conv& c, Image image, i64 d, i64 h, i64 phase_w, const float* b, i64 n0, int columns,
-                          i64 pixel, const E& epilogue) {
+inline void transpose_row(const Conv& c, Image image, i64 d, i64 h, i64 phase_w, const float* b,
+                          i64 n0, int columns, i64 pixel, const E& epilogue) {
   constexpr int limit = tile_rows(NV), width = NV * native_lanes<float>;
-  const i64 run = c.group_inputs(), row = image.columns * c.ic, phase_d = d % c.sd, phase_h = h % c.sh;
-  const PhaseTaps td = phase_taps(phase_d, c.kd, c.sd, c.pd, c.dd), th = phase_taps(phase_h, c.kh, c.sh, c.ph, c.dh);
+  const i64 run = c.group_inputs(), row = image.columns * c.ic, phase_d = d % c.sd,
+            phase_h = h % c.sh;
+  const PhaseTaps td = phase_taps(phase_d, c.kd, c.sd, c.pd, c.dd),
+                  th = phase_taps(phase_h, c.kh, c.sh, c.ph, c.dh);
   const PhaseTaps tw = phase_taps(phase_w, c.kw, c.sw, c.pw, c.dw);
   const i64 outputs = ceil_div(c.ow - phase_w, c.sw);
   if (outputs <= 0) return;
   const i64 tiles = tile_count<limit, -1>(outputs);
   i64 offsets[kSegments];
   float out[limit * width];
-  auto stepped = [&](f32v acc, i64 t, i64 channel, int lanes) { epilogue(acc, pixel + phase_w + t * c.sw, channel, lanes); };
+  auto stepped = [&](f32v acc, i64 t, i64 channel, int lanes) {
+    epilogue(acc, pixel + phase_w + t * c.sw, channel, lanes);
+  };
   for (i64 i = 0; i < tiles; ++i) {
     TileRows t = tile_at<limit, -1>(i, tiles, outputs);
     bool add = false;
@@ -107,19 +123,24 @@ inline void transpose_row(const Conv& c, Image image, i64 d, i64 h, i64 phase_w,
         for (i64 s0 = 0; s0 < tw.count; s0 += kSegments) {
           int count = (int)min_of(kSegments, tw.count - s0);
           for (int s = 0; s < count; ++s)
-            offsets[s] = (id * c.ih + ih) * row + phase_input(phase_w, tw.first + (s0 + s) * tw.step, c.sw, c.pw, c.dw) * c.ic;
+            offsets[s] =
+                (id * c.ih + ih) * row +
+                phase_input(phase_w, tw.first + (s0 + s) * tw.step, c.sw, c.pw, c.dw) * c.ic;
           tile_for<float, NV, -1>(t.rows)(count, run, image.data + t.begin * c.ic, offsets, c.ic,
-                                          b + ((a * th.count + e) * tw.count + s0) * run * width, width, out, add);
+                                          b + ((a * th.count + e) * tw.count + s0) * run * width,
+                                          width, out, add);
           add = true;
         }
       }
     }
     if (!add) memset(out, 0, sizeof out);
-    finish_tile(out + t.skip * width, width, t.begin + t.skip, t.rows - t.skip, n0, columns, stepped);
+    finish_tile(out + t.skip * width, width, t.begin + t.skip, t.rows - t.skip, n0, columns,
+                stepped);
   }
 }
 
-template <int NV, int Widths, class... Args> inline void transpose_row_of(int vectors, const Args&... args) {
+template <int NV, int Widths, class... Args>
+inline void transpose_row_of(int vectors, const Args&... args) {
   if constexpr (NV >= 1) {
     if constexpr ((Widths >> NV & 1) != 0)
       if (vectors == NV) return transpose_row<NV>(args...);
@@ -129,7 +150,8 @@ template <int NV, int Widths, class... Args> inline void transpose_row_of(int ve
 
 // Output rows [begin, end) of one image.
 template <class C, class E>
-inline void transpose_rows(const Conv& c, Image image, i64 begin, i64 end, i64 pixel0, const float* packed, const E& epilogue) {
+inline void transpose_rows(const Conv& c, Image image, i64 begin, i64 end, i64 pixel0,
+                           const float* packed, const E& epilogue) {
   constexpr i64 N = C::conv.group_outputs();
   constexpr int L = native_lanes<float>, width = panel_width<float>(N);
   const i64 k = transpose_k(c);
@@ -144,9 +166,11 @@ inline void transpose_rows(const Conv& c, Image image, i64 begin, i64 end, i64 p
           for (i64 ph = 0; ph < c.sh; ++ph)
             for (i64 pw = 0; pw < c.sw; ++pw, ++phase) {
               if (pd == d % c.sd && ph == h % c.sh)
-                transpose_row_of<kPanelVectors, packed_widths<float, N>()>(vectors, c, from, d, h, pw, b, g * N + n0, columns,
-                                                                           pixel0 + r * c.ow, epilogue);
-              b += phase_taps(pd, c.kd, c.sd, c.pd, c.dd).count * phase_taps(ph, c.kh, c.sh, c.ph, c.dh).count *
+                transpose_row_of<kPanelVectors, packed_widths<float, N>()>(
+                    vectors, c, from, d, h, pw, b, g * N + n0, columns, pixel0 + r * c.ow,
+                    epilogue);
+              b += phase_taps(pd, c.kd, c.sd, c.pd, c.dd).count *
+                   phase_taps(ph, c.kh, c.sh, c.ph, c.dh).count *
                    phase_taps(pw, c.kw, c.sw, c.pw, c.dw).count * c.group_inputs() * vectors * L;
             }
       }
@@ -157,7 +181,8 @@ inline void transpose_rows(const Conv& c, Image image, i64 begin, i64 end, i64 p
 
 // The transposed convolution of x with filters from pack_conv_transpose.
 template <class C, class E>
-inline void conv_transpose(Pool* pool, const Conv& c, const float* x, const float* packed, void* scratch, const E& epilogue) {
+inline void conv_transpose(Pool* pool, const Conv& c, const float* x, const float* packed,
+                           void* scratch, const E& epilogue) {
   const i64 pixels = c.od * c.oh * c.ow, rows = c.od * c.oh;
   const i64 bytes = conv_transpose_scratch(c, 1);
   auto prepare = [&](i64 n, char* at) -> detail::Image {
@@ -169,7 +194,8 @@ inline void conv_transpose(Pool* pool, const Conv& c, const float* x, const floa
   if (c.n >= pool_size(pool)) {
     parallel_for(pool, c.n, 1, [&](i64 begin, i64 end, int worker) {
       for (i64 n = begin; n < end; ++n)
-        detail::transpose_rows<C>(c, prepare(n, (char*)scratch + bytes * worker), 0, rows, n * pixels, packed, epilogue);
+        detail::transpose_rows<C>(c, prepare(n, (char*)scratch + bytes * worker), 0, rows,
+                                  n * pixels, packed, epilogue);
     });
     return;
   }

@@ -1,9 +1,9 @@
 // Matrix products with an epilogue: out(m, n) = epilogue(sum over k of A[m, k] * B[k, n]).
 //
-// Owns the loop order, blocking and packing around ptc_tile.h's kernel: gemm_packed for weights packed once
-// by pack_b, gemm and gemm_batched for operands that live elsewhere and may change. T is the type of the
-// sums: float, double, int32_t or int64_t; operands of other types are converted when packed.
-// Knows nothing of what the epilogue does.
+// Owns the loop order, blocking and packing around ptc_tile.h's kernel: gemm_packed for weights
+// packed once by pack_b, gemm and gemm_batched for operands that live elsewhere and may change. T
+// is the type of the sums: float, double, int32_t or int64_t; operands of other types are converted
+// when packed. Knows nothing of what the epilogue does.
 #ifndef PTC_GEMM_H
 #define PTC_GEMM_H
 
@@ -12,22 +12,23 @@
 
 namespace ptc {
 
-// Sizes known at compile time, -1 where unknown. Known sizes mean fewer kernels to compile and exact tails.
+// Sizes known at compile time, -1 where unknown. Known sizes mean fewer kernels to compile and
+// exact tails.
 template <i64 M_ = -1, i64 N_ = -1> struct Dims {
   static constexpr i64 M = M_, N = N_;
 };
 
 namespace detail {
 
-// Beyond this many k a panel no longer stays in L2 beside the rest: k is blocked and a group of tiles keeps its
-// sums in a buffer meanwhile.
+// Beyond this many k a panel no longer stays in L2 beside the rest: k is blocked and a group of
+// tiles keeps its sums in a buffer meanwhile.
 constexpr i64 kDepth = 2048;
 constexpr int kGroup = 8;
 
 // Rows given by tiles [first, last) of `tiles`, one panel of `columns` real columns.
 template <class T, int NV, i64 Rows, class E>
-inline void run_panel(i64 first, i64 last, i64 tiles, i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb,
-                      i64 n, int columns, const E& epilogue) {
+inline void run_panel(i64 first, i64 last, i64 tiles, i64 m, i64 k, const T* a, i64 lda, const T* b,
+                      i64 ldb, i64 n, int columns, const E& epilogue) {
   constexpr int limit = tile_rows(NV), width = NV * native_lanes<T>;
   const i64 zero = 0;
   if (k <= kDepth) {
@@ -36,7 +37,8 @@ inline void run_panel(i64 first, i64 last, i64 tiles, i64 m, i64 k, const T* a, 
     for (i64 i = first; i < last; ++i) {
       TileRows t = tile_at<limit, Rows>(i, tiles, m);
       tile_for<T, NV, Rows>(t.rows)(1, k, a + t.begin * lda, &zero, lda, b, ldb, c, false);
-      finish_tile(c + t.skip * width, width, t.begin + t.skip, t.rows - t.skip, n, columns, epilogue);
+      finish_tile(c + t.skip * width, width, t.begin + t.skip, t.rows - t.skip, n, columns,
+                  epilogue);
     }
     return;
   }
@@ -52,7 +54,8 @@ inline void run_panel(i64 first, i64 last, i64 tiles, i64 m, i64 k, const T* a, 
       }
     for (i64 i = g; i < end; ++i) {
       TileRows t = tile_at<limit, Rows>(i, tiles, m);
-      finish_tile(c + ((i - g) * limit + t.skip) * width, width, t.begin + t.skip, t.rows - t.skip, n, columns, epilogue);
+      finish_tile(c + ((i - g) * limit + t.skip) * width, width, t.begin + t.skip, t.rows - t.skip,
+                  n, columns, epilogue);
     }
   }
 }
@@ -72,7 +75,8 @@ inline void run_panel_of(int vectors, i64 share, i64 shares, i64 m, Args&&... ar
     if constexpr ((Widths >> NV & 1) != 0) {
       if (vectors == NV) {
         i64 tiles = tile_count<tile_rows(NV), Rows>(m);
-        run_panel<T, NV, Rows>(tiles * share / shares, tiles * (share + 1) / shares, tiles, m, args...);
+        run_panel<T, NV, Rows>(tiles * share / shares, tiles * (share + 1) / shares, tiles, m,
+                               args...);
         return;
       }
     }
@@ -80,9 +84,9 @@ inline void run_panel_of(int vectors, i64 share, i64 shares, i64 m, Args&&... ar
   }
 }
 
-// Work is cut in units of one panel and one share of the rows. Panels outside, so that each is read once and stays in L2
-// while all rows pass; but when B as a whole fits there, shares of rows outside: A is then read once and the output
-// written row by row.
+// Work is cut in units of one panel and one share of the rows. Panels outside, so that each is read
+// once and stays in L2 while all rows pass; but when B as a whole fits there, shares of rows
+// outside: A is then read once and the output written row by row.
 struct Split {
   i64 panels, shares, units;
   bool rows_outer;
@@ -98,8 +102,8 @@ inline Split split_work(Pool* pool, i64 panels, i64 m, i64 b_bytes) {
   return {panels, shares, panels * shares, rows_outer};
 }
 
-// One row times two neighbouring full panels: six or eight chains of additions cover the latency, and the weights, read
-// once, come from L3 or memory: prefetched 2 KB ahead.
+// One row times two neighbouring full panels: six or eight chains of additions cover the latency,
+// and the weights, read once, come from L3 or memory: prefetched 2 KB ahead.
 template <class T, int NV> PTC_NOINLINE void gemv_kernel(i64 k, const T* a, const T* b, T* c) {
   constexpr int L = native_lanes<T>, line = 64 / (int)sizeof(T), ahead = 2048 / (int)sizeof(T);
   typedef vec<T, L> V;
@@ -132,7 +136,8 @@ template <class T, int NV> PTC_NOINLINE void gemv_kernel(i64 k, const T* a, cons
   for (int j = 0; j < 2 * NV; ++j) store(c + j * L, total[j]);
 }
 
-template <class T, int NV, int Widths> inline void gemv_pair(int vectors, i64 k, const T* a, const T* b, T* c) {
+template <class T, int NV, int Widths>
+inline void gemv_pair(int vectors, i64 k, const T* a, const T* b, T* c) {
   if constexpr (NV >= 1) {
     if constexpr ((Widths >> NV & 1) != 0)
       if (vectors == NV) return gemv_kernel<T, NV>(k, a, b, c);
@@ -141,7 +146,8 @@ template <class T, int NV, int Widths> inline void gemv_pair(int vectors, i64 k,
 }
 
 template <class T, i64 N, class E>
-inline void gemv_packed(Pool* pool, i64 n, i64 k, const T* a, const T* packed, int width, const E& epilogue) {
+inline void gemv_packed(Pool* pool, i64 n, i64 k, const T* a, const T* packed, int width,
+                        const E& epilogue) {
   constexpr int L = native_lanes<T>, widths = packed_widths<T, N>();
   parallel_for(pool, ceil_div(n, 2 * width), 1, [&](i64 begin, i64 end, int) {
     for (i64 u = begin; u < end; ++u) {
@@ -156,7 +162,8 @@ inline void gemv_packed(Pool* pool, i64 n, i64 k, const T* a, const T* packed, i
       }
       for (int j = 0; j < columns; j += width) {
         int part = (int)min_of(width, columns - j), v = (int)ceil_div(part, L);
-        run_panel_of<T, kPanelVectors, 1, widths>(v, 0, 1, 1, k, a, k, packed + k * (n0 + j), (i64)(v * L), n0 + j, part, epilogue);
+        run_panel_of<T, kPanelVectors, 1, widths>(v, 0, 1, 1, k, a, k, packed + k * (n0 + j),
+                                                  (i64)(v * L), n0 + j, part, epilogue);
       }
     }
   });
@@ -166,7 +173,8 @@ inline void gemv_packed(Pool* pool, i64 n, i64 k, const T* a, const T* packed, i
 
 // out = A[m, k] B with B packed by pack_b<T>(.., k, n, ..). `a` has rows lda elements apart.
 template <class D = Dims<>, class T, class E>
-inline void gemm_packed(Pool* pool, i64 m, i64 n, i64 k, const T* a, i64 lda, const T* packed, const E& epilogue) {
+inline void gemm_packed(Pool* pool, i64 m, i64 n, i64 k, const T* a, i64 lda, const T* packed,
+                        const E& epilogue) {
   constexpr int L = detail::native_lanes<T>;
   if (m <= 0) return;
   int width = panel_width<T>(n);
@@ -175,14 +183,16 @@ inline void gemm_packed(Pool* pool, i64 m, i64 n, i64 k, const T* a, i64 lda, co
       detail::gemv_packed<T, D::N>(pool, n, k, a, packed, width, epilogue);
       return;
     }
-  detail::Split split = detail::split_work(pool, detail::ceil_div(n, width), m, k * n * (i64)sizeof(T));
+  detail::Split split =
+      detail::split_work(pool, detail::ceil_div(n, width), m, k * n * (i64)sizeof(T));
   parallel_for(pool, split.units, 1, [&](i64 begin, i64 end, int) {
     for (i64 u = begin; u < end; ++u) {
       i64 n0 = split.panel(u) * width;
       int columns = (int)detail::min_of(width, n - n0);
       int vectors = (int)detail::ceil_div(columns, L);
       detail::run_panel_of<T, detail::kPanelVectors, D::M, detail::packed_widths<T, D::N>()>(
-          vectors, split.share(u), split.shares, m, k, a, lda, packed + k * n0, (i64)(vectors * L), n0, columns, epilogue);
+          vectors, split.share(u), split.shares, m, k, a, lda, packed + k * n0, (i64)(vectors * L),
+          n0, columns, epilogue);
     }
   });
 }
@@ -190,7 +200,8 @@ inline void gemm_packed(Pool* pool, i64 m, i64 n, i64 k, const T* a, i64 lda, co
 namespace detail {
 
 // Four sums of lanes, as four neighbouring values.
-template <class T, int L> PTC_INLINE void store_sums4(T* p, vec<T, L> a, vec<T, L> b, vec<T, L> c, vec<T, L> d) {
+template <class T, int L>
+PTC_INLINE void store_sums4(T* p, vec<T, L> a, vec<T, L> b, vec<T, L> c, vec<T, L> d) {
   typedef vec<T, L> V;
   if constexpr (L < 4) {
     p[0] = hsum(a);
@@ -262,7 +273,8 @@ using DotFn = void (*)(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* c, i6
 template <class T, i64 Rows> inline DotFn<T> dot_for(int rows) {
   if constexpr (Rows >= 0) {
     constexpr i64 tiles = max_of(1, ceil_div(Rows, kDotRows));
-    constexpr int small = (int)max_of(1, Rows / tiles), large = (int)max_of(1, ceil_div(Rows, tiles));
+    constexpr int small = (int)max_of(1, Rows / tiles),
+                  large = (int)max_of(1, ceil_div(Rows, tiles));
     if constexpr (small != large)
       if (rows == small) return dot_kernel<T, small>;
     return dot_kernel<T, large>;
@@ -274,11 +286,11 @@ template <class T, i64 Rows> inline DotFn<T> dot_for(int rows) {
   }
 }
 
-// out for columns [n0, n0 + columns), columns <= PTC_VLEN, B given as rows [n, k], n >= 4. The last four
-// columns of a ragged n are computed as one group that overlaps its neighbour.
+// out for columns [n0, n0 + columns), columns <= PTC_VLEN, B given as rows [n, k], n >= 4. The last
+// four columns of a ragged n are computed as one group that overlaps its neighbour.
 template <class T, i64 Rows, class E>
-inline void dot_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i64 n, i64 n0, int columns,
-                      const E& epilogue) {
+inline void dot_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i64 n, i64 n0,
+                      int columns, const E& epilogue) {
   constexpr int limit = kDotRows, group = 12;
   alignas(64) T c[group * limit * PTC_VLEN];
   T four[limit * 4];
@@ -291,7 +303,8 @@ inline void dot_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i6
       for (i64 i = g; i < end; ++i) {
         TileRows t = tile_at<limit, Rows>(i, tiles, m);
         T* to = c + (i - g) * limit * PTC_VLEN + j;
-        dot_for<T, Rows>(t.rows)(k, a + t.begin * lda, lda, b + at * ldb, ldb, shift ? four : to, shift ? 4 : PTC_VLEN);
+        dot_for<T, Rows>(t.rows)(k, a + t.begin * lda, lda, b + at * ldb, ldb, shift ? four : to,
+                                 shift ? 4 : PTC_VLEN);
         if (shift)
           for (int r = 0; r < t.rows; ++r)
             for (int q = shift; q < 4; ++q) to[r * PTC_VLEN + q - shift] = four[r * 4 + q];
@@ -299,7 +312,8 @@ inline void dot_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i6
     }
     for (i64 i = g; i < end; ++i) {
       TileRows t = tile_at<limit, Rows>(i, tiles, m);
-      finish_tile(c + ((i - g) * limit + t.skip) * PTC_VLEN, PTC_VLEN, t.begin + t.skip, t.rows - t.skip, n0, columns, epilogue);
+      finish_tile(c + ((i - g) * limit + t.skip) * PTC_VLEN, PTC_VLEN, t.begin + t.skip,
+                  t.rows - t.skip, n0, columns, epilogue);
     }
   }
 }
@@ -334,8 +348,8 @@ PTC_NOINLINE const T* dense_rows(T* to, const A* a, i64 m, i64 k, i64 a_m, i64 a
 
 constexpr i64 round_up(i64 bytes) { return (bytes + 63) / 64 * 64; }
 
-// Columns of one unit of work of an unpacked product. Unknown n: panels of a fixed number of vectors, or one, so
-// that few kernels are compiled.
+// Columns of one unit of work of an unpacked product. Unknown n: panels of a fixed number of
+// vectors, or one, so that few kernels are compiled.
 constexpr int kLooseVectors = kPanelVectors < 3 ? kPanelVectors : 3;
 template <class T, i64 N> PTC_INLINE int loose_width(i64 n) {
   if constexpr (N >= 0)
@@ -357,9 +371,11 @@ constexpr i64 kDirectLimit = 16;
 // Up to this many rows, a B as [k, n] is streamed row by row.
 constexpr int kStreamLimit = 4;
 
-// y[MR][width] = A B over whole rows of B[k, columns], eight rows at a time; width is `columns` rounded up to vectors.
+// y[MR][width] = A B over whole rows of B[k, columns], eight rows at a time; width is `columns`
+// rounded up to vectors.
 template <class T, int MR>
-PTC_NOINLINE void stream_kernel(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* y, int width, int columns) {
+PTC_NOINLINE void stream_kernel(i64 k, const T* a, i64 lda, const T* b, i64 ldb, T* y, int width,
+                                int columns) {
   constexpr int L = native_lanes<T>, U = 8;
   typedef vec<T, L> V;
   for (i64 i = 0; i < k; i += U) {
@@ -391,7 +407,8 @@ PTC_NOINLINE void stream_kernel(i64 k, const T* a, i64 lda, const T* b, i64 ldb,
 // out for columns [n0, n0 + columns) of a product of at most kStreamLimit rows.
 constexpr int kStreamColumns = 1024;
 template <class T, int MR, i64 Rows, class E>
-inline void stream_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i64 n0, int columns, const E& epilogue) {
+inline void stream_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb, i64 n0,
+                         int columns, const E& epilogue) {
   if constexpr (MR > 0) {
     if (Rows == MR || (Rows < 0 && m == MR)) {
       TileBuffer<T, MR * kStreamColumns> y;
@@ -406,25 +423,27 @@ inline void stream_block(i64 m, i64 k, const T* a, i64 lda, const T* b, i64 ldb,
 
 // One panel's worth of columns of an unpacked product, rows share `share` of `shares`.
 template <class T, class D, class B, class E>
-inline void loose_panel(i64 share, i64 shares, i64 m, i64 n, i64 k, const T* a, i64 lda, const B* b, i64 b_k, i64 b_n,
-                        i64 n0, int width, T* panel, const E& epilogue) {
+inline void loose_panel(i64 share, i64 shares, i64 m, i64 n, i64 k, const T* a, i64 lda, const B* b,
+                        i64 b_k, i64 b_n, i64 n0, int width, T* panel, const E& epilogue) {
   constexpr int L = native_lanes<T>;
   constexpr int widths = loose_widths<T, D::N>();
   int columns = (int)min_of(width, n - n0);
   if constexpr (same<B, T>::value) {
     if (b_n == 1 && m <= kDirectLimit && columns == width) {
-      run_panel_of<T, kPanelVectors, D::M, widths>(width / L, share, shares, m, k, a, lda, b + n0, b_k, n0, columns, epilogue);
+      run_panel_of<T, kPanelVectors, D::M, widths>(width / L, share, shares, m, k, a, lda, b + n0,
+                                                   b_k, n0, columns, epilogue);
       return;
     }
   }
   int vectors = D::N >= 0 ? (int)ceil_div(columns, L) : columns <= L ? 1 : width / L;
   pack_panel(panel, vectors * L, b + n0 * b_n, k, columns, b_k, b_n);
-  run_panel_of<T, kPanelVectors, D::M, widths>(vectors, share, shares, m, k, a, lda, panel, (i64)(vectors * L), n0, columns, epilogue);
+  run_panel_of<T, kPanelVectors, D::M, widths>(vectors, share, shares, m, k, a, lda, panel,
+                                               (i64)(vectors * L), n0, columns, epilogue);
 }
 
 template <class T, class D, class A, class B, class E>
-inline void gemm_on(Pool* pool, i64 m, i64 n, i64 k, const A* a, i64 a_m, i64 a_k, const B* b, i64 b_k, i64 b_n,
-                    char* scratch, i64 panel_bytes, const E& epilogue) {
+inline void gemm_on(Pool* pool, i64 m, i64 n, i64 k, const A* a, i64 a_m, i64 a_k, const B* b,
+                    i64 b_k, i64 b_n, char* scratch, i64 panel_bytes, const E& epilogue) {
   if (m <= 0 || n <= 0) return;
   i64 lda;
   i64 panels_bytes = panel_bytes * pool_size(pool);
@@ -433,7 +452,8 @@ inline void gemm_on(Pool* pool, i64 m, i64 n, i64 k, const A* a, i64 a_m, i64 a_
     if (b_k == 1 && b_n != 1 && m <= kDotLimit && k >= 4 * native_lanes<T> && n >= 4) {
       parallel_for(pool, ceil_div(n, PTC_VLEN), 1, [&](i64 begin, i64 end, int) {
         for (i64 u = begin; u < end; ++u)
-          dot_block<T, D::M>(m, k, rows, lda, b, b_n, n, u * PTC_VLEN, (int)min_of(PTC_VLEN, n - u * PTC_VLEN), epilogue);
+          dot_block<T, D::M>(m, k, rows, lda, b, b_n, n, u * PTC_VLEN,
+                             (int)min_of(PTC_VLEN, n - u * PTC_VLEN), epilogue);
       });
       return;
     }
@@ -444,17 +464,20 @@ inline void gemm_on(Pool* pool, i64 m, i64 n, i64 k, const A* a, i64 a_m, i64 a_
       parallel_for(pool, blocks, 1, [&](i64 begin, i64 end, int) {
         for (i64 u = begin; u < end; ++u)
           stream_block<T, kStreamLimit, D::M>(m, k, rows, lda, b, b_k, u * kStreamColumns,
-                                              (int)min_of(kStreamColumns, n - u * kStreamColumns), epilogue);
+                                              (int)min_of(kStreamColumns, n - u * kStreamColumns),
+                                              epilogue);
       });
       return;
     }
   }
   int width = loose_width<T, D::N>(n);
-  Split split = split_work(pool, ceil_div(n, width), m, kSmallB + 1);  // a panel is packed once a unit
+  Split split =
+      split_work(pool, ceil_div(n, width), m, kSmallB + 1);  // a panel is packed once a unit
   parallel_for(pool, split.units, 1, [&](i64 begin, i64 end, int worker) {
     for (i64 u = begin; u < end; ++u)
-      loose_panel<T, D>(split.share(u), split.shares, m, n, k, rows, lda, b, b_k, b_n, split.panel(u) * width, width,
-                        (T*)(scratch + panel_bytes * worker), epilogue);
+      loose_panel<T, D>(split.share(u), split.shares, m, n, k, rows, lda, b, b_k, b_n,
+                        split.panel(u) * width, width, (T*)(scratch + panel_bytes * worker),
+                        epilogue);
   });
 }
 
@@ -472,22 +495,28 @@ template <class T, class A> constexpr i64 gemm_scratch(i64 m, i64 k, i64 a_k, in
   return threads * (detail::panel_bytes<T>(k) + detail::rows_bytes<T, A>(m, k, a_k));
 }
 
-// out = A B with A[m, k] at a + m * a_m + k * a_k and B[k, n] at b + k * b_k + n * b_n, packed as it pays.
+// out = A B with A[m, k] at a + m * a_m + k * a_k and B[k, n] at b + k * b_k + n * b_n, packed as
+// it pays.
 template <class T, class D = Dims<>, class A, class B, class E>
-inline void gemm(Pool* pool, i64 m, i64 n, i64 k, const A* a, i64 a_m, i64 a_k, const B* b, i64 b_k, i64 b_n,
-                 void* scratch, const E& epilogue) {
-  detail::gemm_on<T, D>(pool, m, n, k, a, a_m, a_k, b, b_k, b_n, (char*)scratch, detail::panel_bytes<T>(k), epilogue);
+inline void gemm(Pool* pool, i64 m, i64 n, i64 k, const A* a, i64 a_m, i64 a_k, const B* b, i64 b_k,
+                 i64 b_n, void* scratch, const E& epilogue) {
+  detail::gemm_on<T, D>(pool, m, n, k, a, a_m, a_k, b, b_k, b_n, (char*)scratch,
+                        detail::panel_bytes<T>(k), epilogue);
 }
 
-// `batch` products; operands advance by a_batch and b_batch (0: shared). The epilogue is called with the
-// batch number first: epilogue(acc, batch, m, n, lanes).
+// `batch` products; operands advance by a_batch and b_batch (0: shared). The epilogue is called
+// with the batch number first: epilogue(acc, batch, m, n, lanes).
 template <class T, class D = Dims<>, class A, class B, class E>
-inline void gemm_batched(Pool* pool, i64 batch, i64 m, i64 n, i64 k, const A* a, i64 a_batch, i64 a_m, i64 a_k,
-                         const B* b, i64 b_batch, i64 b_k, i64 b_n, void* scratch, const E& epilogue) {
+inline void gemm_batched(Pool* pool, i64 batch, i64 m, i64 n, i64 k, const A* a, i64 a_batch,
+                         i64 a_m, i64 a_k, const B* b, i64 b_batch, i64 b_k, i64 b_n, void* scratch,
+                         const E& epilogue) {
   i64 panel = detail::panel_bytes<T>(k), one = panel + detail::rows_bytes<T, A>(m, k, a_k);
   auto product = [&](Pool* inner, i64 i, char* at) {
-    auto bound = [&](vec<T, PTC_VLEN> acc, i64 row, i64 column, int lanes) { epilogue(acc, i, row, column, lanes); };
-    detail::gemm_on<T, D>(inner, m, n, k, a + i * a_batch, a_m, a_k, b + i * b_batch, b_k, b_n, at, panel, bound);
+    auto bound = [&](vec<T, PTC_VLEN> acc, i64 row, i64 column, int lanes) {
+      epilogue(acc, i, row, column, lanes);
+    };
+    detail::gemm_on<T, D>(inner, m, n, k, a + i * a_batch, a_m, a_k, b + i * b_batch, b_k, b_n, at,
+                          panel, bound);
   };
   if (batch < pool_size(pool)) {
     for (i64 i = 0; i < batch; ++i) product(pool, i, (char*)scratch);

@@ -2,8 +2,8 @@
 //
 // Owns Pool and parallel_for. Exactly one translation unit of a library defines
 // PTC_THREADS_IMPLEMENTATION before including this header; the others see declarations only.
-// Threads start at the first parallel_for that needs them. A pool of one thread never starts any, and
-// a null pool runs everything on the caller.
+// Threads start at the first parallel_for that needs them. A pool of one thread never starts any,
+// and a null pool runs everything on the caller.
 #ifndef PTC_THREADS_H
 #define PTC_THREADS_H
 
@@ -22,8 +22,9 @@ typedef void (*RangeFn)(void* context, int64_t begin, int64_t end, int worker);
 PTC_HIDDEN Pool* pool_open(int threads);
 PTC_HIDDEN void pool_close(Pool* pool);
 PTC_HIDDEN int pool_threads(const Pool* pool);
-// Split [0, n) in blocks of at least `grain` over the pool, wait for all of them. Not nested: called
-// from inside a worker it runs serially. Calls from several threads of the caller take turns.
+// Split [0, n) in blocks of at least `grain` over the pool, wait for all of them. Not nested:
+// called from inside a worker it runs serially. Calls from several threads of the caller take
+// turns.
 PTC_HIDDEN void pool_run(Pool* pool, int64_t n, int64_t grain, RangeFn fn, void* context);
 // A cancelled pool skips blocks not yet begun until `pool_resume`; running blocks finish.
 PTC_HIDDEN void pool_cancel(Pool* pool);
@@ -60,10 +61,10 @@ template <class F> inline void parallel_for(Pool* pool, int64_t n, int64_t grain
 namespace ptc {
 
 struct Pool {
-  int threads;   // with the caller
-  int started;   // helper threads that run
+  int threads;  // with the caller
+  int started;  // helper threads that run
   bool stopping;
-  bool cancelled;  // atomic
+  bool cancelled;        // atomic
   pthread_mutex_t turn;  // one pool_run at a time
   pthread_mutex_t lock;
   pthread_cond_t work, done;
@@ -133,7 +134,8 @@ static void* helper(void* argument) {
   Pool* pool = start.pool;
   uint64_t seen = 0;
   for (;;) {
-    for (int i = 0; i < kSpins && __atomic_load_n(&pool->call, __ATOMIC_ACQUIRE) == seen; ++i) spin_pause();
+    for (int i = 0; i < kSpins && __atomic_load_n(&pool->call, __ATOMIC_ACQUIRE) == seen; ++i)
+      spin_pause();
     pthread_mutex_lock(&pool->lock);
     while (pool->call == seen && !pool->stopping) pthread_cond_wait(&pool->work, &pool->lock);
     bool stop = pool->stopping;
@@ -149,7 +151,8 @@ static void* helper(void* argument) {
   }
 }
 
-// Starts missing helpers, signals blocked: those are the application's business. Fewer than wanted is fine.
+// Starts missing helpers, signals blocked: those are the application's business. Fewer than wanted
+// is fine.
 static void start_helpers(Pool* pool) {
   sigset_t all, before;
   sigfillset(&all);
@@ -178,7 +181,8 @@ Pool* pool_open(int threads) {
   pool->threads = threads;
   detail::reset_locks(pool);
   pthread_mutex_lock(&detail::pools_lock);
-  if (!detail::fork_handler) detail::fork_handler = pthread_atfork(nullptr, nullptr, detail::after_fork) == 0;
+  if (!detail::fork_handler)
+    detail::fork_handler = pthread_atfork(nullptr, nullptr, detail::after_fork) == 0;
   pool->link = detail::pools;
   detail::pools = pool;
   pthread_mutex_unlock(&detail::pools_lock);
@@ -230,9 +234,11 @@ void pool_run(Pool* pool, int64_t n, int64_t grain, RangeFn fn, void* context) {
   pthread_cond_broadcast(&pool->work);
   pthread_mutex_unlock(&pool->lock);
   detail::take_blocks(pool, 0);
-  for (int i = 0; i < detail::kSpins && __atomic_load_n(&pool->active, __ATOMIC_ACQUIRE); ++i) detail::spin_pause();
+  for (int i = 0; i < detail::kSpins && __atomic_load_n(&pool->active, __ATOMIC_ACQUIRE); ++i)
+    detail::spin_pause();
   pthread_mutex_lock(&pool->lock);
-  while (__atomic_load_n(&pool->active, __ATOMIC_ACQUIRE)) pthread_cond_wait(&pool->done, &pool->lock);
+  while (__atomic_load_n(&pool->active, __ATOMIC_ACQUIRE))
+    pthread_cond_wait(&pool->done, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
   pthread_mutex_unlock(&pool->turn);
 }
@@ -243,7 +249,9 @@ void pool_cancel(Pool* pool) {
 void pool_resume(Pool* pool) {
   if (pool) __atomic_store_n(&pool->cancelled, false, __ATOMIC_RELAXED);
 }
-bool pool_cancelled(const Pool* pool) { return pool && __atomic_load_n(&pool->cancelled, __ATOMIC_RELAXED); }
+bool pool_cancelled(const Pool* pool) {
+  return pool && __atomic_load_n(&pool->cancelled, __ATOMIC_RELAXED);
+}
 
 }  // namespace ptc
 

@@ -1,11 +1,13 @@
-// The register-tile kernel that matrix products and convolutions share, and how B is laid out for it.
+// The register-tile kernel that matrix products and convolutions share, and how B is laid out for
+// it.
 //
-// Owns the tile shapes of each target, the packed panel layout and the epilogue walk. A tile is MR rows by NV
-// vectors; its result goes to a small row-major buffer that stays in L1, over which the epilogue runs. Knows
-// nothing of whole matrices: ptc_gemm.h and ptc_conv.h choose tiles, order and scratch.
+// Owns the tile shapes of each target, the packed panel layout and the epilogue walk. A tile is MR
+// rows by NV vectors; its result goes to a small row-major buffer that stays in L1, over which the
+// epilogue runs. Knows nothing of whole matrices: ptc_gemm.h and ptc_conv.h choose tiles, order and
+// scratch.
 //
-// Panels: B[K, N] is cut into panels of NR = panel_width(N) columns; a panel is dense [K][NR]. The last panel is only as
-// many vectors wide as its columns need and padded with zeros.
+// Panels: B[K, N] is cut into panels of NR = panel_width(N) columns; a panel is dense [K][NR]. The
+// last panel is only as many vectors wide as its columns need and padded with zeros.
 #ifndef PTC_TILE_H
 #define PTC_TILE_H
 
@@ -21,11 +23,13 @@ namespace detail {
 template <class T> constexpr int native_lanes = PTC_VBYTES / (int)sizeof(T);
 
 // Vectors a panel may have, and rows of a tile with `nv` vectors: accumulators, one row of B and a
-// broadcast fit the registers (32 with AVX-512 and NEON, 16 else). More than 8 rows of a power-of-two
-// stride fall on the same L1 sets.
+// broadcast fit the registers (32 with AVX-512 and NEON, 16 else). More than 8 rows of a
+// power-of-two stride fall on the same L1 sets.
 #if defined(PTC_AVX512) && !defined(__clang__)
 constexpr int kPanelVectors = 4;
-constexpr int tile_rows(int nv) { return nv == 4 ? 7 : 8; }  // 28 sums, 4 of B; A is broadcast by the additions
+constexpr int tile_rows(int nv) {
+  return nv == 4 ? 7 : 8;
+}  // 28 sums, 4 of B; A is broadcast by the additions
 #elif defined(PTC_AVX512) || defined(__aarch64__)
 constexpr int kPanelVectors = 4;
 constexpr int tile_rows(int nv) { return nv == 4 ? 6 : 8; }
@@ -38,7 +42,8 @@ constexpr i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
 constexpr i64 min_of(i64 a, i64 b) { return a < b ? a : b; }
 constexpr i64 max_of(i64 a, i64 b) { return a > b ? a : b; }
 
-// Vectors of a panel for `v` vectors of columns: of the two best widths the one whose last panel is fuller.
+// Vectors of a panel for `v` vectors of columns: of the two best widths the one whose last panel is
+// fuller.
 constexpr int panel_vectors(i64 v) {
   if (v <= kPanelVectors) return v < 1 ? 1 : (int)v;
   if (kPanelVectors < 4) return kPanelVectors;
@@ -46,8 +51,8 @@ constexpr int panel_vectors(i64 v) {
   return tail4 > tail3 ? 4 : 3;
 }
 
-// One chain of k additions is at most this long before it is added to the tile's total: the rounding error then
-// grows with the number of chunks, not with k.
+// One chain of k additions is at most this long before it is added to the tile's total: the
+// rounding error then grows with the number of chunks, not with k.
 constexpr i64 kChunk = 256;
 
 // c[MR][NV * lanes] (+)= A B over `segments` runs of `length` along k. Row m of run s starts at
@@ -108,8 +113,8 @@ constexpr int floor_rows(int rows, int limit) {
   return rows >= limit ? limit : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
 }
 
-// The kernel for `rows` rows. Rows (>= 0) is the whole row count when it is known: its tiles then have
-// one of two sizes and only those are compiled.
+// The kernel for `rows` rows. Rows (>= 0) is the whole row count when it is known: its tiles then
+// have one of two sizes and only those are compiled.
 template <class T, int NV, i64 Rows> inline TileFn<T> tile_for(int rows) {
   constexpr int limit = tile_rows(NV);
   if constexpr (Rows >= 0) {
@@ -126,8 +131,9 @@ template <class T, int NV, i64 Rows> inline TileFn<T> tile_for(int rows) {
   }
 }
 
-// How `rows` rows are cut into tiles of at most Limit. Known count (Rows >= 0): sizes differ by at most one.
-// Unknown: equal tiles, the last moved back over rows already done (`skip` of them computed again, not stored).
+// How `rows` rows are cut into tiles of at most Limit. Known count (Rows >= 0): sizes differ by at
+// most one. Unknown: equal tiles, the last moved back over rows already done (`skip` of them
+// computed again, not stored).
 struct TileRows {
   i64 begin;
   int rows, skip;
@@ -147,8 +153,8 @@ template <int Limit, i64 Rows> PTC_INLINE TileRows tile_at(i64 i, i64 tiles, i64
   }
 }
 
-// Room for `size` results. A reader takes PTC_VLEN values at a time, which for 8-byte types may be more than a row's rest:
-// what lies behind the last row is then zero.
+// Room for `size` results. A reader takes PTC_VLEN values at a time, which for 8-byte types may be
+// more than a row's rest: what lies behind the last row is then zero.
 template <class T, int Size> struct TileBuffer {
   static constexpr int pad = native_lanes<T> < PTC_VLEN ? PTC_VLEN : 0;
   alignas(64) T values[Size + pad];
@@ -159,13 +165,13 @@ template <class T, int Size> struct TileBuffer {
 
 // Runs the epilogue over rows of a tile with `stride` values a row and `columns` real columns.
 template <class T, class Epilogue>
-PTC_INLINE void finish_tile(const T* c, int stride, i64 m, int rows, i64 n, int columns, const Epilogue& epilogue) {
+PTC_INLINE void finish_tile(const T* c, int stride, i64 m, int rows, i64 n, int columns,
+                            const Epilogue& epilogue) {
   for (int r = 0; r < rows; ++r) {
     int j = 0;
     for (; j + PTC_VLEN <= columns; j += PTC_VLEN)
       epilogue(load<T, PTC_VLEN>(c + r * stride + j), m + r, n + j, PTC_VLEN);
-    if (j < columns)
-      epilogue(load<T, PTC_VLEN>(c + r * stride + j), m + r, n + j, columns - j);
+    if (j < columns) epilogue(load<T, PTC_VLEN>(c + r * stride + j), m + r, n + j, columns - j);
   }
 }
 
@@ -173,7 +179,8 @@ PTC_INLINE void finish_tile(const T* c, int stride, i64 m, int rows, i64 n, int 
 
 // Columns of a packed panel of a B with n columns.
 template <class T> constexpr int panel_width(i64 n) {
-  return detail::panel_vectors(detail::ceil_div(n, detail::native_lanes<T>)) * detail::native_lanes<T>;
+  return detail::panel_vectors(detail::ceil_div(n, detail::native_lanes<T>)) *
+         detail::native_lanes<T>;
 }
 // Elements of the packed form of B[k, n].
 template <class T> constexpr i64 packed_b_size(i64 k, i64 n) {
@@ -217,7 +224,8 @@ PTC_NOINLINE void transpose_block(T* dst, i64 dst_stride, const S* src, i64 src_
 
 // One panel: dst[k][width] = b[k * stride_k + n * stride_n] for n < columns, zero up to `width`.
 template <class T, class S>
-PTC_NOINLINE void pack_panel(T* dst, int width, const S* b, i64 k, int columns, i64 stride_k, i64 stride_n) {
+PTC_NOINLINE void pack_panel(T* dst, int width, const S* b, i64 k, int columns, i64 stride_k,
+                             i64 stride_n) {
   constexpr int L = native_lanes<T>;
   if (stride_n == 1) {
     for (i64 i = 0; i < k; ++i, dst += width, b += stride_k) {
@@ -232,7 +240,8 @@ PTC_NOINLINE void pack_panel(T* dst, int width, const S* b, i64 k, int columns, 
     int real = (int)max_of(0, min_of(L, columns - j));
     i64 i = 0;
     if (stride_k == 1 && real == L)
-      for (; i + L <= k; i += L) transpose_block(dst + i * width + j, width, b + j * stride_n + i, stride_n);
+      for (; i + L <= k; i += L)
+        transpose_block(dst + i * width + j, width, b + j * stride_n + i, stride_n);
     for (; i < k; ++i)
       for (int c = 0; c < L; ++c)
         dst[i * width + j + c] = c < real ? convert<T>(b[i * stride_k + (j + c) * stride_n]) : T(0);
@@ -248,7 +257,8 @@ inline void pack_b(T* packed, const S* b, i64 k, i64 n, i64 stride_k, i64 stride
   int width = panel_width<T>(n);
   for (i64 j = 0; j < n; j += width) {
     int columns = (int)detail::min_of(width, n - j);
-    detail::pack_panel(packed + k * j, (int)detail::ceil_div(columns, L) * L, b + j * stride_n, k, columns, stride_k, stride_n);
+    detail::pack_panel(packed + k * j, (int)detail::ceil_div(columns, L) * L, b + j * stride_n, k,
+                       columns, stride_k, stride_n);
   }
 }
 

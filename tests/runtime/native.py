@@ -1,6 +1,6 @@
 """Builds test libraries against ptc/runtime and gives arrays that show a kernel's overruns.
 
-`build` compiles C++ text with the product's flags, once per text and target. `Guarded` memory ends (or
+`build` compiles C++ text with the product's flags (and all warnings as errors), once per text and target. `Guarded` memory ends (or
 begins) at an inaccessible page, so that a read or write one byte beyond dies at once.
 """
 
@@ -19,8 +19,8 @@ from numpy.typing import DTypeLike, NDArray
 
 RUNTIME = Path(__file__).resolve().parents[2] / "ptc" / "runtime"
 FLAGS = (
-    "-std=c++17 -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-exceptions -fno-rtti"
-    " -Wall -Wextra -Werror -fPIC -shared"
+    "-std=c++17 -O2 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-exceptions -fno-rtti"
+    " -fno-strict-aliasing -fwrapv -Wall -Wextra -Werror -fPIC -shared"
 ).split()
 
 Array = NDArray[Any]
