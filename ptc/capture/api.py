@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ from typing import Any
 
 import torch
 
-from ptc.capture import shape_guards
-from ptc.capture.binding import bind_call
+from ptc.capture import alias_guards, shape_guards
+from ptc.capture.binding import argument_names, bind_call
 from ptc.capture.builtins_table import all_tables, torch_tables
 from ptc.capture.errors import BREAK_CODES, GraphBreak, Raised
 from ptc.capture.guards import GuardSet
@@ -26,9 +28,9 @@ from ptc.capture.segments import (
     GraphCode,
     SegmentCapture,
     enter,
+    location_of_function,
 )
 from ptc.capture.sources import Source
-from ptc.capture.torch_graph import path_of
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.torch_program import finish_program
 from ptc.capture.torch_wrapping import guard_ambient
@@ -54,8 +56,7 @@ class DynamicSpec:
     dims: Mapping[str, Mapping[int, DimSpec]]
     all: bool = False
 
-    def dims_of(self, tensor: torch.Tensor, source: Source) -> dict[int, DimSpec]:
-        path = path_of(source)
+    def dims_of(self, tensor: torch.Tensor, source: Source, path: str) -> dict[int, DimSpec]:
         chosen = dict(self.dims.get(path, {}))
         if self.all and not isinstance(tensor, torch.nn.Parameter) and _is_users(source):
             for dim, size in enumerate(tensor.shape):
@@ -123,10 +124,19 @@ def capture_frame(
         guard_ambient(vm)
         segment = SegmentCapture(vm, fn, dispatch, finish_graph).capture(args, kwargs)
         shape_guards.add(vm)
+        try:
+            alias_guards.add(vm)
+        except GraphBreak as stopped:
+            return _native(fn, vm, stopped)
         guards = GuardSet(fn, tuple(vm.guards))
     return CapturedFrame(
         guards, segment.run, segment.breaks, programs[0] if programs else None, segment.source
     )
+
+
+def _native(fn: types.FunctionType, vm: TorchMachine, stopped: GraphBreak) -> CapturedFrame:
+    report = GraphBreakReport(stopped.code, stopped.reason, location_of_function(fn), stopped.hint)
+    return CapturedFrame(GuardSet(fn, tuple(vm.guards)), None, (report,), None, "")
 
 
 def capture_program(
@@ -149,10 +159,12 @@ def capture_program(
     with _host_state():
         try:
             guard_ambient(vm)
+            vm.builder.argument_names = argument_names(fn, function, args[is_method:], kwargs or {})
             frame = enter(vm, function, bind_call(function, args, kwargs or {}))
             call = CallArguments.of(vm, frame, len(args), kwargs or {}, is_method)
             call.declare(vm)
             result = vm.run(frame)
+            alias_guards.add(vm)
             return whole_program(vm, frame, result, call, name)
         except GraphBreak as stopped:
             raise _compile_error(stopped) from stopped.__cause__
@@ -207,14 +219,25 @@ def _users_error(raised: Raised) -> BaseException:
     return error
 
 
+_HOST_RECURSION = 6000  # see interpreter.calls.MAX_DEPTH
+
+
 class _host_state:  # noqa: N801 (a context manager)
-    """Capture sets grad mode as the program does; give it back."""
+    """Capture sets grad mode as the program does: give it back. It recurses with the program, and
+    allocates much that stays: the cyclic garbage collector would only walk over it."""
 
     def __enter__(self) -> None:
         self.grad = torch.is_grad_enabled()
+        self.recursion = sys.getrecursionlimit()
+        self.collects = gc.isenabled()
+        sys.setrecursionlimit(max(self.recursion, _HOST_RECURSION))
+        gc.disable()
 
     def __exit__(self, *exc: object) -> None:
         torch._C._set_grad_enabled(self.grad)
+        sys.setrecursionlimit(self.recursion)
+        if self.collects:
+            gc.enable()
 
 
 __all__ = [

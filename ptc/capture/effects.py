@@ -71,6 +71,16 @@ class Effects:
         if value.source is not None:
             self._add(("content", id(value)), value)
 
+    def changed_values(self) -> list[Value]:
+        """Objects whose content or attributes were changed."""
+        changed: list[Value] = []
+        for key, entry in self.log.items():
+            if key[0] == "content":
+                changed.append(entry)
+            elif key[0] == "attribute":
+                changed.append(entry[0])
+        return changed
+
     def attribute_written(self, value: Instance, name: str, was_read: bool = True) -> None:
         if value.source is not None or value.obj is not NO_OBJECT:
             self._add(("attribute", id(value), name), (value, name, was_read))

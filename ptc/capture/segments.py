@@ -9,6 +9,7 @@ reached through `outputs` of the rebuilder and `GraphCode`.
 
 from __future__ import annotations
 
+import linecache
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,8 +25,10 @@ from ptc.capture.code import (
     decode,
     make_step,
 )
-from ptc.capture.errors import DataDependentBranch, GraphBreak, Raised
+from ptc.capture.code.resume import origin
+from ptc.capture.errors import DataDependentBranch, GraphBreak, NotConstant, Raised
 from ptc.capture.guards import GuardSet, Namespace, Signature
+from ptc.capture.interpreter.calls import not_constant
 from ptc.capture.interpreter.frame import Frame, SavedFrame, initial_cells
 from ptc.capture.interpreter.machine import RETURNED, Machine
 from ptc.capture.rebuild import Rebuilder
@@ -81,6 +84,10 @@ class _Outcome:
     raised: Raised | None = None
 
 
+_State = tuple[int, SavedFrame, int]  # instruction, frame, journal mark
+_MOST_RETREATS = 400
+
+
 class SegmentCapture:
     """One capture. `finish_graph(outputs)` compiles the machine's graph; None if it is empty."""
 
@@ -95,19 +102,17 @@ class SegmentCapture:
         self.fn = fn
         self.dispatch = dispatch
         self.finish_graph = finish_graph
+        self._states: list[_State] = []  # before each instruction run so far
 
     def capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Segment:
         vm = self.vm
         frame = enter(vm, self.fn, bind_call(self.fn, args, kwargs))
         outcome = self._trace(frame)
         breaks = (_report(outcome.stopped),) if outcome.stopped is not None else ()
-        try:
-            source, namespace = self._write(frame, outcome)
-        except GraphBreak as refused:
-            return self._native(breaks, _report(refused))
-        except ResumeRefused as refused:
-            report = GraphBreakReport("PTC-B006", str(refused), frame.location())
-            return self._native(breaks, report)
+        written = self._write_or_retreat(frame, outcome)
+        if isinstance(written, GraphBreakReport):
+            return self._native(breaks, written)
+        source, namespace = written
         run = build_function(source, "run", namespace, self.fn.__name__)
         return Segment(GuardSet(self.fn, tuple(vm.guards)), run, source, breaks)
 
@@ -122,13 +127,12 @@ class SegmentCapture:
         before the instruction."""
         vm = self.vm
         vm.frames.append(frame)
-        state: tuple[int, SavedFrame, int] = (0, frame.save(), vm.journal.mark())
         try:
             while True:
                 index = frame.ip
                 if not frame.kw_names:
                     # KW_NAMES, PRECALL and CALL are one instruction here
-                    state = (index, frame.save(), vm.journal.mark())
+                    self._states.append((index, frame.save(), vm.journal.mark()))
                 instruction = frame.instructions[index]
                 frame.ip = index + 1
                 try:
@@ -139,21 +143,52 @@ class SegmentCapture:
                         raise GraphBreak("PTC-B006", "a generator is captured as a whole function")
                 except Raised as raised:
                     if not vm.unwind(frame, raised):
-                        self._return_to(frame, state)
-                        return _Outcome(index=state[0], raised=raised)
+                        self._return_to(frame, self._states[-1])
+                        return _Outcome(index=self._states[-1][0], raised=raised)
+                except NotConstant as error:
+                    stopped = not_constant(f"the instruction {instruction.opname}", error)
+                    return self._broken(frame, stopped)
                 except GraphBreak as stopped:
-                    if not stopped.stack:
-                        stopped.stack = vm.stack_locations()
-                    self._return_to(frame, state)
-                    return _Outcome(index=state[0], stopped=stopped)
+                    return self._broken(frame, stopped)
         finally:
             vm.frames.pop()
+
+    def _broken(self, frame: Frame, stopped: GraphBreak) -> _Outcome:
+        if not stopped.stack:
+            stopped.stack = self.vm.stack_locations()
+        state = self._states[-1]
+        self._return_to(frame, state)
+        return _Outcome(index=state[0], stopped=stopped)
 
     def _return_to(self, frame: Frame, state: tuple[int, SavedFrame, int]) -> None:
         self.vm.journal.rollback(state[2])
         frame.restore(state[1])
 
     # -- writing -------------------------------------------------------------------------------
+
+    def _write_or_retreat(
+        self, frame: Frame, outcome: _Outcome
+    ) -> tuple[str, dict[str, Any]] | GraphBreakReport:
+        """The generated text. Where the state at the break cannot be rebuilt (a generator is in the
+        middle of its work), hand over earlier, before there was such an object."""
+        first: GraphBreakReport | None = None
+        for _ in range(_MOST_RETREATS):
+            try:
+                return self._write(frame, outcome)
+            except GraphBreak as refused:
+                report = _report(refused)
+            except ResumeRefused as refused:
+                report = GraphBreakReport("PTC-B006", str(refused), frame.location())
+            first = first or report
+            if outcome.returned is None:
+                self._states.pop()
+            if not self._states or not _makes_progress(frame.code, self._states[-1][0]):
+                break
+            state = self._states[-1]
+            self._return_to(frame, state)
+            outcome = _Outcome(index=state[0])
+        assert first is not None
+        return first
 
     def _write(self, frame: Frame, outcome: _Outcome) -> tuple[str, dict[str, Any]]:
         signature = Signature.of(self.fn)
@@ -274,6 +309,19 @@ def enter(vm: Machine, fn: types.FunctionType, arguments: dict[str, Any]) -> Fra
     initial_cells(vm, frame)
     vm.entered(frame)
     return frame
+
+
+def location_of_function(fn: types.FunctionType) -> Location:
+    code = fn.__code__
+    text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    return Location(code.co_filename, code.co_firstlineno, text)
+
+
+def _makes_progress(code: types.CodeType, index: int) -> bool:
+    """Whether a native step at this instruction is a step of the original program: those of a resume
+    function's prologue would lead to the same resume function again."""
+    made_from = origin(code)
+    return made_from is None or made_from.indexes[index] is not None
 
 
 def _report(stopped: GraphBreak) -> GraphBreakReport:

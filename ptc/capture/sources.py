@@ -18,9 +18,10 @@ class Names(Protocol):
 
 
 class Source:
-    """A path. Subclasses are frozen dataclasses, so that sources can be keys."""
+    """A path. Subclasses are frozen dataclasses, so that sources can be keys; hashes are kept, since
+    a path is as deep as the module tree."""
 
-    __slots__ = ()
+    __slots__ = ("_hash",)
 
     @property
     def base(self) -> Source | None:
@@ -40,6 +41,22 @@ class Source:
         return self.text()
 
 
+def _keeps_hash(cls: type) -> type:
+    """Compute the hash once an object."""
+    compute = cls.__hash__
+
+    def __hash__(self: Any) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", compute(self))
+            return self._hash
+
+    cls.__hash__ = __hash__  # type: ignore[method-assign]
+    return cls
+
+
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class ArgumentSource(Source):
     """A parameter of the captured frame, by its name."""
@@ -53,6 +70,7 @@ class ArgumentSource(Source):
         return parameter_name(self.name)
 
 
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class ClosureSource(Source):
     """The closure cell number `index` of the captured function (the cell, not its content)."""
@@ -82,6 +100,7 @@ class _ById:
         return isinstance(other, _ById) and self.obj is other.obj
 
 
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class FixedSource(Source):
     """An object that the generated code refers to directly: a class, a module, a globals dict.
@@ -113,6 +132,7 @@ def is_guarded(source: Source) -> bool:
     return not isinstance(root, FixedSource) or (root.guarded and root is not source)
 
 
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class GlobalSource(Source):
     """A module-level name; `namespace` is the globals dict."""
@@ -131,6 +151,7 @@ class GlobalSource(Source):
         return f"{base}[{self.name!r}]"
 
 
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class AttributeSource(Source):
     """`base.name`"""
@@ -149,6 +170,7 @@ class AttributeSource(Source):
         return f"{base}.{self.name}"
 
 
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class ItemSource(Source):
     """`base[key]` for a key with a literal form (int, str, bool, None, float, tuples of these)."""
@@ -172,6 +194,7 @@ def item(owner: Source, key: Any) -> ItemSource:
     return ItemSource(owner, key, type(key).__name__)
 
 
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class ObjectItemSource(Source):
     """`base[key]` for a key without a literal form, referred to by name."""
@@ -190,6 +213,7 @@ class ObjectItemSource(Source):
         return f"{base}[{self.key.code(names, '')}]"
 
 
+@_keeps_hash
 @dataclass(frozen=True, slots=True)
 class CallSource(Source):
     """A pure function of the base, written with `{}` for it: `type({})`, `tuple({})[3]`."""

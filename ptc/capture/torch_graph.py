@@ -36,13 +36,14 @@ class GraphBuilder:
         self._journal = journal
         self._names: dict[str, None] = {}
         self.self_name = "self"  # the parameter that holds the module whose names are qualified
+        self.argument_names: dict[str, str] = {}  # path of an argument -> the name its caller uses
         self._last_placeholder: torch.fx.Node | None = None
 
     def add_input(
         self, kind: InputKind, source: Source, value: Any, live: torch.Tensor | None
     ) -> torch.fx.Node:
         """A placeholder for what is found at `source`."""
-        name = self._unique(path_of(source, self.self_name))
+        name = self._unique(self.path(source))
         after = self._last_placeholder
         graph = self.graph
         with graph.inserting_after(after) if after is not None else graph.inserting_before(
@@ -56,6 +57,14 @@ class GraphBuilder:
         live = None if kind in (InputKind.USER, InputKind.SCALAR) else live
         self._journal.append(self.inputs, (ProgramInput(name, kind, source.text(), live), source))
         return node
+
+    def path(self, source: Source) -> str:
+        """The name of what is found at `source`, in its caller's words where it is an argument."""
+        path = path_of(source, self.self_name)
+        for own, given in self.argument_names.items():
+            if path == own or path.startswith(own + "."):
+                return given + path[len(own) :]
+        return path
 
     def add_call(
         self,

@@ -17,7 +17,7 @@ from ptc.capture.interpreter.machine import Machine
 from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
 from ptc.capture.rebuild import Rebuilder
 from ptc.capture.sources import Source
-from ptc.capture.torch_graph import GraphBuilder, path_of
+from ptc.capture.torch_graph import GraphBuilder
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
 from ptc.capture.values.constants import ConstantValue, SliceValue, is_immutable
@@ -247,7 +247,9 @@ class TorchMachine(Machine):
         if self.dynamic is None:
             return {}
         sizes: dict[int, torch.SymInt] = {}
-        for dim, (name, lower, upper) in self.dynamic.dims_of(tensor, source).items():
+        for dim, (name, lower, upper) in self.dynamic.dims_of(
+            tensor, source, self.builder.path(source)
+        ).items():
             origin = f"{source.text()}.shape[{dim}]"
             if name in self.fakes.sizes:
                 self.guard("SAME_SIZE", source, (dim, self.size_sources[name]))
@@ -265,7 +267,7 @@ class TorchMachine(Machine):
 
     def found_again(self, value: Value, source: Source) -> None:
         if isinstance(value, TensorValue):
-            path = path_of(source, self.builder.self_name)
+            path = self.builder.path(source)
             known = self.aliases.setdefault(id(value), [])
             if path not in known:
                 self.journal.append(known, path)

@@ -345,3 +345,85 @@ def test_training_flag_is_guarded() -> None:
         x = torch.randn(2)
         torch.testing.assert_close(dispatcher(Model.forward)(model, x), model(x))
     assert dispatcher.captures == 2
+
+
+def test_generator_in_a_broken_loop() -> None:
+    def numbers(x: torch.Tensor) -> Any:
+        for i in range(3):
+            yield x * i
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        total = x.cos()
+        for part in numbers(x.sin()):
+            print("part")
+            total = total + part
+        return total
+
+    dispatcher = run_both(fn, torch.randn(3))
+    assert dispatcher.graphs_run > 0
+
+
+def test_aliased_arguments_are_kept_apart() -> None:
+    def fn(a: list[Any], b: list[Any], x: torch.Tensor, y: torch.Tensor) -> tuple[Any, ...]:
+        a.append(1)
+        x.add_(1)
+        return len(b), y * 2, a is b
+
+    dispatcher = TorchDispatcher()
+
+    def check(make: Any) -> None:
+        native, captured = make(), make()
+        expected = fn(*native)
+        torch.testing.assert_close(dispatcher(fn)(*captured), expected)
+        assert native[0] == captured[0] and native[1] == captured[1]
+        torch.testing.assert_close(captured[2], native[2])
+
+    def same_list() -> tuple[Any, ...]:
+        shared: list[Any] = []
+        return shared, shared, torch.ones(2), torch.ones(2)
+
+    def same_tensor() -> tuple[Any, ...]:
+        shared = torch.ones(2)
+        return [], [], shared, shared
+
+    def overlapping() -> tuple[Any, ...]:
+        base = torch.ones(3)
+        return [], [], base[:2], base[1:]
+
+    for make in (
+        lambda: ([], [], torch.ones(2), torch.ones(2)), same_list, same_tensor, overlapping,
+    ):  # fmt: skip
+        check(make)
+        check(make)
+
+
+def test_deep_recursion_and_dynamic_sizes() -> None:
+    def fib(n: int) -> int:
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    def deep(n: int) -> int:
+        return 0 if n == 0 else 1 + deep(n - 1)
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return x * fib(8) + deep(200)
+
+    run_both(fn, torch.randn(2))
+
+
+def test_dynamic_segments_guard_relations() -> None:
+    from ptc.capture.api import DynamicSpec
+
+    def fn(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        n = x.shape[0]
+        if n > 4:
+            x = x * n
+        print("sizes")
+        return x @ y + x.shape[0]
+
+    dispatcher = TorchDispatcher(DynamicSpec({}, all=True))
+    for n in (3, 4, 3, 6, 9, 5):
+        x, y = torch.randn(n, n), torch.randn(n, 2)
+        expected, _ = printed(fn, x, y)
+        actual, _ = printed(dispatcher(fn), x, y)
+        torch.testing.assert_close(actual, expected)
+    assert len(dispatcher.entries[fn.__code__]) == 2

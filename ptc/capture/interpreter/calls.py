@@ -25,7 +25,8 @@ from ptc.capture.values.objects import Instance, ObjectValue
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
 
-MAX_DEPTH = 900  # Python's own limit of nested calls, as far as captured programs see it
+# A nested call takes about nine host frames, and some of the C stack
+MAX_DEPTH = 400
 _GENERATOR = inspect.CO_GENERATOR
 _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -126,7 +127,7 @@ def trace_function(
     if code.co_flags & _GENERATOR:
         return GeneratorValue(frame)
     if len(vm.frames) >= MAX_DEPTH:
-        raise vm.exception(RecursionError, "maximum recursion depth exceeded")
+        raise GraphBreak("PTC-B017", f"calls are nested more than {MAX_DEPTH} deep")
     result = vm.run(frame)
     assert result is not None
     return result
@@ -171,6 +172,8 @@ def call_handler(
 ) -> Value:
     try:
         result = handler(vm, *args, **kwargs)
+    except NotConstant as error:
+        raise not_constant(name, error) from None
     except TypeError as error:
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:
             # The arguments do not fit the handler's parameters
@@ -179,6 +182,13 @@ def call_handler(
     if isinstance(result, Value):
         return result
     return wrap_new(vm, result)
+
+
+def not_constant(what: str, error: NotConstant) -> GraphBreak:
+    """Where Python needs a value that capture does not know."""
+    value = error.args[0] if error.args else None
+    described = value.describe() if isinstance(value, Value) else "a value"
+    return GraphBreak("PTC-B002", f"{what} needs the value of {described}, not known at capture")
 
 
 def _method_of_immutable(function: Any) -> bool:

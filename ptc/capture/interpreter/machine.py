@@ -13,7 +13,7 @@ import types
 from typing import Any
 
 from ptc.capture.effects import Effects
-from ptc.capture.errors import GraphBreak, Raised
+from ptc.capture.errors import GraphBreak, NotConstant, Raised
 from ptc.capture.guards import Guard
 from ptc.capture.interpreter import attributes, calls, operators, text, wrapping
 from ptc.capture.interpreter.frame import Frame
@@ -251,6 +251,9 @@ class Machine:
                 except Raised as raised:
                     if not self.unwind(frame, raised):
                         raise
+                except NotConstant as error:
+                    name = frame.instructions[frame.ip - 1].opname
+                    raise calls.not_constant(f"the instruction {name}", error) from None
         except GraphBreak as stopped:
             if not stopped.stack:
                 stopped.stack = self.stack_locations()

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ptc.capture.code import Instruction
+from ptc.capture.code.versions import compare_gives_bool
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import Machine
@@ -336,13 +337,19 @@ def unary_not(vm: Machine, frame: Frame, ins: Instruction) -> None:
 
 @opcode("TO_BOOL")
 def to_bool(vm: Machine, frame: Frame, ins: Instruction) -> None:
-    """Left to the jump that follows, which asks for the truth and can break the graph there."""
+    """3.13 tests values here; the jump that follows takes nothing but a bool."""
+    top = frame.stack[-1]
+    assert isinstance(top, Value)
+    frame.stack[-1] = ConstantValue(vm.branch(frame, top))
 
 
 @opcode("COMPARE_OP")
 def compare_op(vm: Machine, frame: Frame, ins: Instruction) -> None:
     left, right = frame.pop_many(2)
-    frame.push(vm.compare(ins.argval, left, right))  # type: ignore[arg-type]
+    result = vm.compare(ins.argval, left, right)  # type: ignore[arg-type]
+    if compare_gives_bool(ins.arg or 0):
+        result = ConstantValue(vm.branch(frame, result))
+    frame.push(result)
 
 
 @opcode("IS_OP")

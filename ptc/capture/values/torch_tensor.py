@@ -37,7 +37,7 @@ _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 class TensorValue(Instance):
     """A tensor. `node` is made when something first uses it, if it is an input."""
 
-    __slots__ = ("fake", "_node", "kind", "live")
+    __slots__ = ("fake", "_node", "kind", "live", "first_version")
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class TensorValue(Instance):
             torch.nn.Parameter if isinstance(fake, torch.nn.Parameter) else torch.Tensor, source
         )
         self.fake = fake
+        self.first_version = 0 if fake.is_inference() else fake._version
         self._node = node
         self.kind = kind
         self.live = live
