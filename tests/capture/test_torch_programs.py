@@ -87,7 +87,7 @@ def test_keyword_arguments_and_nested_inputs() -> None:
 
     a, b, c, d = (torch.randn(3) for _ in range(4))
     program = capture_program(fn, ({"a": a, "pair": (1, b)}, c), {"bias": d})
-    assert [i.name for i in program.inputs] == ["batch.a", "batch.pair.1", "rest.0", "extra.bias"]
+    assert [i.name for i in program.inputs] == ["batch.a", "batch.pair.1", "rest.0", "bias"]
     outputs = run(program, a, b, c, d)
     torch.testing.assert_close(list(outputs), fn({"a": a, "pair": (1, b)}, c, bias=d))
     assert program.arguments == Node(
