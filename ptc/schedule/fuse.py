@@ -10,9 +10,21 @@ from dataclasses import replace
 from ptc.loops.nodes import BufferKind, Program
 from ptc.loops.walk import reads
 from ptc.schedule.epilogue import absorb_consumers
-from ptc.schedule.inline import inline_producers
+from ptc.schedule.inline import inline_producers, reads_nothing
 from ptc.schedule.kernels import KernelGraph
 from ptc.schedule.merge import merge_neighbours, shrink_buffers
+from ptc.schedule.positions import fold_positions
+
+
+def fuse_positions(program: Program) -> Program | None:
+    """Kernels that only compute positions (arange and arithmetic on it) inlined into their readers,
+    and what loop bounds then decide folded; None if nothing changed."""
+    graph = KernelGraph(program)
+    inline_producers(graph, reads_nothing)
+    if not graph.changed:
+        return fold_positions(program)
+    inlined = graph.finish()
+    return fold_positions(inlined) or inlined
 
 
 def fuse_elementwise(program: Program) -> Program | None:

@@ -7,6 +7,7 @@ unless it is next to free.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ptc.loops import build as b
@@ -18,13 +19,11 @@ from ptc.loops.nodes import (
     BufferKind,
     Expr,
     ExternKernel,
-    IndexValue,
     Kernel,
     Literal,
     Load,
     Loop,
     LoopKind,
-    Ref,
     Stmt,
     TemplateKernel,
 )
@@ -299,13 +298,22 @@ def _distinct(origins: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
     return tuple(dict.fromkeys(origins))
 
 
-def inline_producers(graph: KernelGraph) -> None:
+def reads_nothing(producer: Producer) -> bool:
+    """Whether a producer computes from positions and constants alone, cheaply."""
+    return producer.cost <= CHEAP and not any(
+        isinstance(e, Load) for e in walk_expr((producer.pointwise.store.value,))
+    )
+
+
+def inline_producers(
+    graph: KernelGraph, wanted: Callable[[Producer], bool] = lambda producer: True
+) -> None:
     """Inline every pointwise kernel where that is legal and pays, in program order."""
     for position in graph.order():
         if position not in graph.kernels or not isinstance(graph.kernels[position], Kernel):
             continue
         producer = producer_of(graph, position)
-        if isinstance(producer, Refusal):
+        if isinstance(producer, Refusal) or not wanted(producer):
             continue
         readers = sorted(graph.readers.get(producer.buffer, ()))
         if any(may_inline(graph, producer, r) is not None for r in readers):
@@ -315,11 +323,6 @@ def inline_producers(graph: KernelGraph) -> None:
         for reader in readers:
             graph.replace(reader, inline_into(graph, producer, reader))
         graph.remove(position)
-
-
-def is_constant(expr: Expr) -> bool:
-    """Whether an expression reads nothing."""
-    return not any(isinstance(e, Load | Ref | IndexValue) for e in walk_expr((expr,)))
 
 
 def fold_literal_loads(graph: KernelGraph, values: dict[str, Literal]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ptc.loops.nodes import Program
 from ptc.loops.verifier import verify
-from ptc.schedule.fuse import fuse_elementwise, fuse_prepare, fuse_rows
+from ptc.schedule.fuse import fuse_elementwise, fuse_positions, fuse_prepare, fuse_rows
 from ptc.schedule.layout import choose_layouts
 from ptc.schedule.memory import plan_memory
 from ptc.schedule.prepare import fold_scales, move_costly, move_to_prepare
@@ -43,6 +43,7 @@ def passes(options: Options) -> list[tuple[str, Pass]]:
     return [
         ("simplify", remove_dead_kernels),
         ("constants", fold_constants),
+        ("positions", fuse_positions),
         *([("prepare-costly", move_costly)] if options.freeze else []),
         ("fuse-elementwise", fuse_elementwise),
         *(frozen if options.freeze else []),
