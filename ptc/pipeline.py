@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from ptc.artifact.package import land
 from ptc.artifact.verify import Verification, input_sets, verify_entry
 from ptc.artifact.weights import WeightImage, embed, write_image
 from ptc.autograd.functionalise import functionalise
-from ptc.capture.api import DynamicSpec, capture_program
+from ptc.capture.api import DynamicSpec as SymbolicSizes
+from ptc.capture.api import capture_program
 from ptc.codegen import toolchain
 from ptc.codegen.entry import Entry
 from ptc.codegen.generate import Generated, generate, with_manifest
@@ -34,7 +35,7 @@ from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
-from ptc.loader.model import EntryRequest
+from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
 from ptc.loops.nodes import Program
 from ptc.loops.printer import print_program as print_loops
 from ptc.schedule.lower import lower
@@ -137,10 +138,11 @@ class BuildReport:
 
 
 @dataclass(slots=True)
-class _Clock:
-    """Seconds by stage."""
+class _Log:
+    """Seconds by stage, and what the user should be told."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
+    notes: list[str] = field(default_factory=list[str])
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -157,7 +159,7 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     Every output is compared with eager before anything is written, unless `check` is off. Returns
     None when `stop_after` ends the run early. Raises CompileError; PTC-A030 when an output differs.
     """
-    clock = _Clock()
+    log = _Log()
     name = options.name or entries[0].name
     library = _library_path(options.output, name)
     _require_stage(options.stop_after)
@@ -166,18 +168,18 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     compiled: list[CompiledEntry] = []
     for request in entries:
         part = dumper if len(entries) == 1 else dumper.for_part(request.name)
-        done = _compile_entry(request, part, options, clock)
+        done = _compile_entry(request, part, options, log)
         if done is not None:
             compiled.append(done)
     if len(compiled) < len(entries):
         return None
     with tempfile.TemporaryDirectory(prefix="ptc-library-") as folder:
-        staged = _stage_library(compiled, name, target, options, Path(folder), dumper, clock)
+        staged = _stage_library(compiled, name, target, options, Path(folder), dumper, log)
         if staged is None:
             return None
-        checks = _verify(entries, staged, clock) if options.check else [None] * len(entries)
+        checks = _verify(entries, staged, log) if options.check else [None] * len(entries)
         _require_passed(checks)
-        with clock.stage("write"):
+        with log.stage("write"):
             files = {library.parent / path.name: path for path in staged.extra}
             header = library.parent / f"{name}.h"
             manifest = library.parent / f"{name}.json"
@@ -198,7 +200,8 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
         ),
         size=library.stat().st_size,
         weights_bytes=staged.weights_bytes,
-        seconds=clock.seconds,
+        seconds=log.seconds,
+        notes=tuple(log.notes),
     )
 
 
@@ -239,49 +242,85 @@ def _port(tensor: TensorInfo, names: Mapping[str, str]) -> Port:
 
 
 def _compile_entry(
-    request: EntryRequest, dumper: Dumper, options: BuildOptions, clock: _Clock
+    request: EntryRequest, dumper: Dumper, options: BuildOptions, log: _Log
 ) -> CompiledEntry | None:
     """From a callable to its scheduled program; None if `stop_after` came first."""
     stop_after = options.stop_after
-    with clock.stage("capture"):
-        captured = capture_entry(request)
+    with log.stage("capture"):
+        captured = capture_entry(request, log.notes)
     dumper.text("captured", lambda: print_program(captured))
     if stop_after == "captured":
         return None
-    with clock.stage("aten"):
+    with log.stage("aten"):
         aten = functionalise(captured)
     dumper.text("aten", lambda: print_program(aten))
     if stop_after == "aten":
         return None
-    with clock.stage("lower"):
+    with log.stage("lower"):
         loops = lower(aten)
     dumper.text("loops", lambda: print_loops(loops))
     if stop_after == "loops":
         return None
-    with clock.stage("schedule"):
+    with log.stage("schedule"):
         scheduled = schedule(loops, ScheduleOptions(freeze=True, verify=options.verify))
     dumper.text("scheduled", lambda: print_loops(scheduled))
     return None if stop_after == "scheduled" else CompiledEntry(request.name, aten, scheduled)
 
 
-def capture_entry(request: EntryRequest) -> CapturedProgram:
-    """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed."""
-    dynamic = None
-    if request.dynamic:
-        dynamic = DynamicSpec(
-            {
-                path: {number: (dim.name, dim.lower, dim.upper) for number, dim in dims.items()}
-                for path, dims in request.dynamic.items()
-            }
-        )
+def capture_entry(request: EntryRequest, notes: list[str] | None = None) -> CapturedProgram:
+    """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed.
+
+    A size for which the user gave no range, and of which the program treats 1 apart (broadcasting),
+    is taken to be at least 2; `notes` then says so.
+    """
+    try:
+        return _capture(request, request.dynamic)
+    except CompileError as error:
+        narrowed = _without_ones(request) if error.code == "PTC-B009" else None
+        if narrowed is None:
+            raise
+        captured = _capture(request, narrowed)
+        if notes is not None:
+            names = ", ".join(sorted({f"`{d.name}`" for d in _unbounded(request)}))
+            notes.append(
+                f"{names}: sizes from 2 on, because {error.diagnostic.location} treats 1 apart; "
+                "a range such as `[1..64]` asks for all or an error"
+            )
+        return captured
+
+
+def _capture(request: EntryRequest, spec: DynamicSpec | None) -> CapturedProgram:
+    dims = {
+        path: {number: (dim.name, dim.lower, dim.upper) for number, dim in sizes.items()}
+        for path, sizes in (spec or {}).items()
+    }
     with torch.no_grad():
         return capture_program(
             request.function,
             request.args,
             dict(request.kwargs),
-            dynamic=dynamic,
+            dynamic=SymbolicSizes(dims) if dims else None,
             name=request.name,
         )
+
+
+def _unbounded(request: EntryRequest) -> list[DynamicDim]:
+    """The dimensions that were named without a range."""
+    dims = [dim for sizes in (request.dynamic or {}).values() for dim in sizes.values()]
+    return [dim for dim in dims if dim.lower == 1 and dim.upper is None]
+
+
+def _without_ones(request: EntryRequest) -> DynamicSpec | None:
+    """The request's sizes with 2 as the least one where none was given; None if all have ranges."""
+    if not _unbounded(request):
+        return None
+    return {
+        path: {
+            number: replace(dim, lower=2) if dim.lower == 1 and dim.upper is None else dim
+            for number, dim in sizes.items()
+        }
+        for path, sizes in (request.dynamic or {}).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,23 +342,23 @@ def _stage_library(
     options: BuildOptions,
     folder: Path,
     dumper: Dumper,
-    clock: _Clock,
+    log: _Log,
 ) -> _Staged | None:
     weights_file = f"{name}.safetensors" if options.weights == "file" else None
-    with clock.stage("generate"):
+    with log.stage("generate"):
         entries: list[Entry] = [codegen_entry(entry) for entry in compiled]
         target = toolchain.resolve(target)
         generated = generate(entries, name=name, target=target, weights_file=weights_file)
     dumper.files("code", generated.sources.files)
     if options.stop_after == "code":
         return None
-    with clock.stage("weights"):
+    with log.stage("weights"):
         image = _write_weights(compiled, generated, folder / (weights_file or "weights.image"))
     info = weights_info(image, weights_file, compiled)
     hashes = {"weights": image.digest} if image else {}
     manifest = describe(name, compiled, generated.kernels, target, info, hashes)
     text = to_text(manifest)
-    with clock.stage("build"):
+    with log.stage("build"):
         sources = with_manifest(generated.sources, name, text)
         built = toolchain.build(sources, target, jobs=options.jobs)
         library = folder / f"lib{name}.so"
@@ -350,9 +389,9 @@ def _write_weights(
 
 
 def _verify(
-    requests: Sequence[EntryRequest], staged: _Staged, clock: _Clock
+    requests: Sequence[EntryRequest], staged: _Staged, log: _Log
 ) -> list[Verification | None]:
-    with clock.stage("check"):
+    with log.stage("check"):
         found: list[Verification | None] = []
         for request, info in zip(requests, staged.infos, strict=True):
             # A library of its own per entry: state that one entry's runs leave is not another's.
@@ -421,13 +460,15 @@ def export_model(
         )
     (request,) = entries
     dumper = Dumper(dump_dir)
-    captured = capture_entry(request)
+    notes: list[str] = []
+    captured = capture_entry(request, notes)
     dumper.text("captured", lambda: print_program(captured))
     aten = functionalise(captured)
     dumper.text("aten", lambda: print_program(aten))
     checks = check_sets(aten, request.function, _export_sets(request, aten)) if check else ()
     path = output or Path(f"{name or request.name}.{format}")
-    return export(aten, format=format, output=path, checks=checks, settings=settings)
+    report = export(aten, format=format, output=path, checks=checks, settings=settings)
+    return replace(report, notes=(*notes, *report.notes))
 
 
 def _export_sets(
