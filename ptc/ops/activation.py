@@ -15,6 +15,7 @@ from ptc.loops.nodes import Expr
 from ptc.ops.elementwise import elementwise, scalar, unary
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
+from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
 
@@ -31,9 +32,7 @@ def lower_relu(ctx: LoweringContext, x: TensorValue) -> TensorValue:
 
 
 @lowers(aten.hardtanh.default)
-def lower_hardtanh(
-    ctx: LoweringContext, x: TensorValue, low: Number, high: Number
-) -> TensorValue:
+def lower_hardtanh(ctx: LoweringContext, x: TensorValue, low: Number, high: Number) -> TensorValue:
     """x clamped to [low, high], in the type of x."""
     dtype = x.dtype
     return unary(ctx, x, lambda v: b.min_(b.max_(v, scalar(low, dtype)), scalar(high, dtype)))
@@ -49,6 +48,24 @@ def lower_relu6(ctx: LoweringContext, x: TensorValue) -> TensorValue:
 def lower_leaky_relu(ctx: LoweringContext, x: TensorValue, slope: Number) -> TensorValue:
     """x where positive, else slope * x."""
     return unary(ctx, x, lambda v: b.where(b.gt(v, 0.0), v, b.mul(v, float(slope))))
+
+
+@lowers(aten.rrelu_with_noise_functional.default)
+def lower_rrelu(
+    ctx: LoweringContext,
+    x: TensorValue,
+    noise: TensorValue,
+    low: Number,
+    high: Number,
+    training: bool,
+    generator: object,
+) -> tuple[TensorValue, TensorValue]:
+    """In evaluation, leaky_relu with the mean slope; in training it draws random slopes."""
+    if training:
+        raise CompileError(
+            "PTC-O002", "rrelu in training mode draws random numbers", hint="call model.eval()"
+        )
+    return lower_leaky_relu(ctx, x, (float(low) + float(high)) / 2), noise
 
 
 @lowers(aten._prelu_kernel.default)
@@ -205,3 +222,7 @@ samples(
 samples(aten.softplus.default, sample(T("f32[30]", low=-20.0, high=20.0), 2.0, 5.0, tolerance=2.0))
 # The second result is scratch space whose content eager leaves to the device.
 samples(aten.log_sigmoid_forward.default, sample(T("f32[9]"), tolerance=2.0))
+samples(
+    aten.rrelu_with_noise_functional.default,
+    sample(T("f32[9]"), T("f32[9]"), 0.125, 0.3, False),
+)

@@ -78,9 +78,7 @@ def lower_sdpa(
     return reshape(ctx, out, (*lead, rows, columns))
 
 
-def _score(
-    ctx: LoweringContext, mask: TensorValue, i: Mapping[str, Index], dtype: DType
-) -> Expr:
+def _score(ctx: LoweringContext, mask: TensorValue, i: Mapping[str, Index], dtype: DType) -> Expr:
     """What the mask adds to a score: 0 or -inf for a boolean one, else its element."""
     element = ctx.load(mask, (i["b"], i["h"], i["i"], i["s"]))
     if mask.dtype is DType.BOOL:

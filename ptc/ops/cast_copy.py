@@ -26,9 +26,7 @@ def convert(ctx: LoweringContext, x: TensorValue, dtype: DType) -> TensorValue:
 
 
 @lowers(aten._to_copy.default)
-def lower_to_copy(
-    ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None
-) -> TensorValue:
+def lower_to_copy(ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None) -> TensorValue:
     """Convert; floats become integers by truncation, anything non-zero becomes True."""
     return convert(ctx, x, requested(dtype, x.dtype))
 

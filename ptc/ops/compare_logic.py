@@ -201,6 +201,20 @@ def lower_isneginf(ctx: LoweringContext, x: TensorValue) -> TensorValue:
     return _float_test(ctx, x, lambda v: b.and_(b.isinf(v), b.lt(v, 0.0)), False)
 
 
+@lowers(aten.signbit.default)
+def lower_signbit(ctx: LoweringContext, x: TensorValue) -> TensorValue:
+    """Whether the sign is negative, of zeros and NaN too."""
+    if not x.dtype.is_float:
+        if x.dtype in (DType.BOOL, DType.U8):
+            return ctx.pointwise(x.shape, DType.BOOL, lambda _: b.literal(False, DType.BOOL))
+        return elementwise(ctx, [x], lambda v: b.lt(v, 0), result=DType.BOOL)
+
+    def negative(v: Expr) -> Expr:
+        return b.lt(b.apply("copysign", b.literal(1.0, v.dtype), v), 0.0)
+
+    return elementwise(ctx, [x], negative, result=DType.BOOL)
+
+
 # --- selection ----------------------------------------------------------------------------------
 
 
@@ -335,6 +349,13 @@ samples_for(
     sample(T("f32[60]", special=True), exact=True),
     sample(T("f64[60]", special=True), exact=True),
     sample(T("i64[4]"), exact=True),
+)
+samples(
+    aten.signbit.default,
+    sample(T("f32[60]", special=True), exact=True),
+    sample(T("i64[5]"), exact=True),
+    sample(T("bool[5]"), exact=True),
+    sample(T("bf16[5]"), exact=True),
 )
 samples(
     aten.where.self,

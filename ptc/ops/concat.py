@@ -123,9 +123,7 @@ def lower_diagonal_scatter(
 # --- triangles ----------------------------------------------------------------------------------
 
 
-def _triangle(
-    ctx: LoweringContext, x: TensorValue, diagonal: int, lower: bool
-) -> TensorValue:
+def _triangle(ctx: LoweringContext, x: TensorValue, diagonal: int, lower: bool) -> TensorValue:
     zero = scalar(0, x.dtype, x.dtype)
 
     def element(index: Indices) -> Expr:

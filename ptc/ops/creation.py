@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from ptc.loops import build as b
@@ -89,9 +90,7 @@ def lower_zeros_like(
 
 
 @lowers(aten.ones_like.default)
-def lower_ones_like(
-    ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None
-) -> TensorValue:
+def lower_ones_like(ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None) -> TensorValue:
     """Ones with the shape of x."""
     return constant(ctx, x.shape, requested(dtype, x.dtype), 1)
 
@@ -173,9 +172,7 @@ def lower_scalar_tensor(
 
 
 @lowers(aten.arange.default)
-def lower_arange_end(
-    ctx: LoweringContext, end: Operand, dtype: torch.dtype | None
-) -> TensorValue:
+def lower_arange_end(ctx: LoweringContext, end: Operand, dtype: torch.dtype | None) -> TensorValue:
     """0, 1, ... below `end`."""
     return lower_arange(ctx, 0, end, 1, dtype)
 
@@ -280,6 +277,31 @@ def lower_eye_rectangle(
     return ctx.pointwise(_shape(ctx, (n, m)), kind, element)
 
 
+@lowers(aten.tril_indices.default)
+def lower_tril_indices(
+    ctx: LoweringContext, rows: int, columns: int, offset: int, dtype: torch.dtype | None
+) -> TensorValue:
+    """Rows and columns of the elements on and below a diagonal."""
+    return _triangle_indices(ctx, np.tril_indices(rows, offset, columns), dtype)
+
+
+@lowers(aten.triu_indices.default)
+def lower_triu_indices(
+    ctx: LoweringContext, rows: int, columns: int, offset: int, dtype: torch.dtype | None
+) -> TensorValue:
+    """Rows and columns of the elements on and above a diagonal."""
+    return _triangle_indices(ctx, np.triu_indices(rows, offset, columns), dtype)
+
+
+def _triangle_indices(
+    ctx: LoweringContext, pair: tuple[np.ndarray, ...], dtype: torch.dtype | None
+) -> TensorValue:
+    table = np.stack(pair).astype(np.int64)
+    kind = requested(dtype, DType.I64)
+    values = ctx.literal(table.tobytes(), table.shape, DType.I64)
+    return ctx.pointwise(values.shape, kind, lambda i: b.cast(ctx.load(values, i), kind))
+
+
 # --- samples ------------------------------------------------------------------------------------
 
 samples(
@@ -327,9 +349,7 @@ samples(
     sample(3, dtype=torch.int64, exact=True),
     sample(float("nan"), dtype=torch.bfloat16, exact=True),
 )
-samples(
-    aten.arange.default, sample(5, exact=True), sample(0, exact=True), sample(3.5, exact=True)
-)
+samples(aten.arange.default, sample(5, exact=True), sample(0, exact=True), sample(3.5, exact=True))
 samples(
     aten.arange.start,
     sample(2, 7, exact=True),
@@ -353,3 +373,8 @@ samples(
 )
 samples(aten.eye.default, sample(3, exact=True), sample(0, dtype=torch.bool, exact=True))
 samples(aten.eye.m, sample(3, 5, exact=True), sample(4, 2, dtype=torch.int64, exact=True))
+samples_for(
+    (aten.tril_indices.default, aten.triu_indices.default),
+    sample(3, 4, exact=True),
+    sample(4, 3, -1, dtype=torch.int32, exact=True),
+)

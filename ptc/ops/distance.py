@@ -14,7 +14,7 @@ from ptc.ops.dtypes import compute_type
 from ptc.ops.elementwise import load_as
 from ptc.ops.nests import loops
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
-from ptc.ops.registry import lowers, samples
+from ptc.ops.registry import decomposes, lowers, samples
 from ptc.ops.shapes import broadcast_index, broadcast_shapes
 
 aten = torch.ops.aten
@@ -82,6 +82,12 @@ def lower_pdist(ctx: LoweringContext, x: TensorValue, p: float) -> TensorValue:
     return out
 
 
+@decomposes(aten.dist.default)
+def decompose_dist(x: torch.Tensor, y: torch.Tensor, p: float = 2) -> torch.Tensor:
+    """The p-norm of x - y."""
+    return torch.linalg.vector_norm(x - y, p)
+
+
 # --- samples ------------------------------------------------------------------------------------
 
 for _p in (0.0, 1.0, 2.0, 3.0, math.inf):
@@ -94,4 +100,9 @@ samples(
     aten._cdist_forward.default,
     sample(T("f32[2,3,5]"), T("f32[2,4,5]"), 2.0, None, tolerance=4.0),
     sample(T("f64[3,5]"), T("f64[4,5]"), 1.5, None, tolerance=8.0),
+)
+samples(
+    aten.dist.default,
+    sample(T("f32[3,4]"), T("f32[4]"), tolerance=2.0),
+    sample(T("f32[5]"), T("f32[5]"), 1, tolerance=2.0),
 )

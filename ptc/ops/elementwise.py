@@ -108,8 +108,10 @@ def scalar(value: float | int | bool, common: DType, compute: DType | None = Non
     number = float(value)
     if common in LOW_PRECISION:
         number = torch.tensor(number, dtype=torch.float64).to(to_torch(common)).item()
-    return b.literal(number, compute) if compute.is_float else b.cast(
-        b.literal(number, DType.F64), compute
+    return (
+        b.literal(number, compute)
+        if compute.is_float
+        else b.cast(b.literal(number, DType.F64), compute)
     )
 
 

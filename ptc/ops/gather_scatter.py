@@ -501,9 +501,7 @@ def lower_index_add(
     def value(index: Indices) -> Expr:
         element = load_as(ctx, source, index, _widened(x.dtype))
         if not (isinstance(alpha, int | float) and alpha == 1):
-            factor = operand_value(
-                ctx, alpha, (), (), common=element.dtype, compute=element.dtype
-            )
+            factor = operand_value(ctx, alpha, (), (), common=element.dtype, compute=element.dtype)
             element = b.mul(element, factor)
         return b.cast(element, x.dtype)
 

@@ -6,19 +6,18 @@ flattened into the rows, which are then contiguous in the usual layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 
 from ptc.loops import build as b
-from ptc.loops.index import Index
 from ptc.loops.nodes import DType, Expr, LoopKind
-from ptc.ops.dtypes import Operand, accumulation_type, to_torch
+from ptc.ops.dtypes import Operand, accumulation_type
 from ptc.ops.elementwise import load_as, operand_value, reject_complex
 from ptc.ops.nests import loops
 from ptc.ops.opaque import OPERATORS as opaque
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
-from ptc.ops.registry import lowers, samples, samples_for
+from ptc.ops.registry import decomposes, lowers, samples, samples_for
 from ptc.ops.shapes import ONE, ZERO, broadcast_index, numel, reshape
 
 aten = torch.ops.aten
@@ -207,6 +206,46 @@ def lower_dot(ctx: LoweringContext, x: TensorValue, y: TensorValue) -> TensorVal
     return ctx.view(out, (), lambda i: (ZERO, ZERO))
 
 
+# --- by other products --------------------------------------------------------------------------
+
+
+@decomposes(aten.addbmm.default)
+def decompose_addbmm(
+    addend: torch.Tensor,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    *,
+    beta: float = 1,
+    alpha: float = 1,
+) -> torch.Tensor:
+    """beta * addend + alpha * (the sum of x @ y over the batch): one product over both dims."""
+    batch, rows, depth = x.shape
+    left = x.permute(1, 0, 2).reshape(rows, batch * depth)
+    right = y.reshape(batch * depth, y.shape[2])
+    return torch.addmm(addend, left, right, beta=beta, alpha=alpha)
+
+
+@decomposes(aten._trilinear.default)
+def decompose_trilinear(
+    x: torch.Tensor,
+    y: torch.Tensor,
+    z: torch.Tensor,
+    expand1: list[int],
+    expand2: list[int],
+    expand3: list[int],
+    sumdim: list[int],
+    unroll_dim: int = 1,
+) -> torch.Tensor:
+    """The product of three tensors, each with new dims of size 1, summed over `sumdim`."""
+    parts = []
+    for tensor, dims in ((x, expand1), (y, expand2), (z, expand3)):
+        for dim in sorted(dims):
+            tensor = tensor.unsqueeze(dim)
+        parts.append(tensor)
+    product = parts[0] * parts[1] * parts[2]
+    return product.sum(sumdim) if sumdim else product
+
+
 # --- samples ------------------------------------------------------------------------------------
 
 samples(
@@ -275,4 +314,15 @@ samples_for(
     sample(T("f64[0]"), T("f64[0]")),
     sample(T("i64[5]"), T("i64[5]")),
     sample(T("bf16[40]"), T("bf16[40]")),
+)
+samples(
+    aten.addbmm.default,
+    sample(T("f32[3,5]"), T("f32[2,3,4]"), T("f32[2,4,5]"), beta=0.5, alpha=2, tolerance=2.0),
+    sample(T("f32[5]"), T("f32[2,3,4]"), T("f32[2,4,5]"), tolerance=2.0),
+)
+samples(
+    aten._trilinear.default,
+    sample(
+        T("f32[2,3]"), T("f32[4,3,5]"), T("f32[2,5]"), [1, 3], [0], [1, 2], [2, 3], tolerance=4.0
+    ),
 )

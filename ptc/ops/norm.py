@@ -15,15 +15,14 @@ import torch
 from ptc.loops import build as b
 from ptc.loops.index import Index, product
 from ptc.loops.nodes import DType, Expr, LoopKind, Ref
-from ptc.ops.cast_copy import convert
 from ptc.ops.dtypes import compute_type, promote, to_torch
 from ptc.ops.elementwise import load_as
-from ptc.ops.nests import inner_loops, loops, outer_loops
+from ptc.ops.nests import inner_loops, outer_loops
 from ptc.ops.opaque import OPERATORS as opaque
 from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
-from ptc.ops.reduce import accumulate, count, lower_mean_dim, out_index, reduction
+from ptc.ops.reduce import accumulate, count, out_index
 from ptc.ops.registry import lowers, samples, samples_for
-from ptc.ops.shapes import ONE, ZERO, reduced_shape, reshape
+from ptc.ops.shapes import ZERO, reduced_shape, reshape
 
 aten = torch.ops.aten
 

@@ -256,9 +256,7 @@ def scaled_dot_product_attention(
         return F.scaled_dot_product_attention(
             query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
         )
-    return torch.ops.ptc.sdpa(
-        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
-    )
+    return torch.ops.ptc.sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 
 
 def rms_norm(
@@ -322,6 +320,18 @@ def _drops(args: tuple[Any, ...]) -> bool:
     return args[4] > 1 and args[5] > 0 and bool(args[6])
 
 
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """`torch.nn.functional.one_hot` with a given number of classes; without it, it reads data.
+
+    A scatter checks the classes when it runs; torch's own form reads the smallest and the largest
+    one as Python numbers.
+    """
+    if num_classes < 1:
+        return F.one_hot(tensor, num_classes)
+    zeros = torch.zeros((*tensor.shape, num_classes), dtype=torch.int64, device=tensor.device)
+    return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
+
+
 def replacements() -> Mapping[Any, Callable[..., Any]]:
     """Torch function -> the function to call in its place while functionalising."""
     return {
@@ -332,6 +342,8 @@ def replacements() -> Mapping[Any, Callable[..., Any]]:
         F.rms_norm: rms_norm,
         torch.rms_norm: rms_norm,
         torch.ops.aten.rms_norm.default: rms_norm,
+        F.one_hot: one_hot,
+        torch.ops.aten.one_hot.default: one_hot,
         torch.lstm: lstm,
         torch.gru: gru,
         torch.rnn_tanh: rnn_tanh,

@@ -20,9 +20,7 @@ aten = torch.ops.aten
 Size = int | Index
 
 
-def _amounts(
-    ctx: LoweringContext, pad: Sequence[Size], rank: int
-) -> list[tuple[Index, Index]]:
+def _amounts(ctx: LoweringContext, pad: Sequence[Size], rank: int) -> list[tuple[Index, Index]]:
     """(before, after) for each dim; the list given starts with the last dim."""
     amounts = [(ZERO, ZERO)] * rank
     for place in range(len(pad) // 2):
@@ -99,12 +97,8 @@ def _nearest(position: Index, size: Index) -> Index:
     return minimum(maximum(position, 0), size - 1)
 
 
-@lowers(
-    aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default
-)
-def lower_reflection_pad(
-    ctx: LoweringContext, x: TensorValue, pad: Sequence[Size]
-) -> TensorValue:
+@lowers(aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default)
+def lower_reflection_pad(ctx: LoweringContext, x: TensorValue, pad: Sequence[Size]) -> TensorValue:
     """x mirrored at its borders."""
     return _pad_by_map(ctx, x, pad, _reflected)
 
@@ -112,9 +106,7 @@ def lower_reflection_pad(
 @lowers(
     aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default
 )
-def lower_replication_pad(
-    ctx: LoweringContext, x: TensorValue, pad: Sequence[Size]
-) -> TensorValue:
+def lower_replication_pad(ctx: LoweringContext, x: TensorValue, pad: Sequence[Size]) -> TensorValue:
     """x with its border elements repeated."""
     return _pad_by_map(ctx, x, pad, _nearest)
 

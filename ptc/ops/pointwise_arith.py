@@ -6,16 +6,14 @@ kernel.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import torch
 
 from ptc.loops import build as b
-from ptc.loops.index import Index
 from ptc.loops.nodes import DType, Expr
-from ptc.ops.dtypes import Operand, compute_type, float_result, promote
-from ptc.ops.elementwise import elementwise, operand_value, reject_complex, scalar, unary
+from ptc.ops.dtypes import Operand, float_result, promote
+from ptc.ops.elementwise import elementwise, operand_value, unary
 from ptc.ops.nests import loops
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
@@ -76,9 +74,7 @@ def lower_addcmul(
     ctx: LoweringContext, x: Operand, y: Operand, z: Operand, value: Operand
 ) -> TensorValue:
     """x + value * y * z."""
-    return elementwise(
-        ctx, [x, y, z], lambda p, q, r: b.add(p, b.mul(_scaled(ctx, q, value), r))
-    )
+    return elementwise(ctx, [x, y, z], lambda p, q, r: b.add(p, b.mul(_scaled(ctx, q, value), r)))
 
 
 @lowers(aten.addcdiv.default)
@@ -86,9 +82,7 @@ def lower_addcdiv(
     ctx: LoweringContext, x: Operand, y: Operand, z: Operand, value: Operand
 ) -> TensorValue:
     """x + value * y / z, for floats."""
-    return elementwise(
-        ctx, [x, y, z], lambda p, q, r: b.add(p, b.div(_scaled(ctx, q, value), r))
-    )
+    return elementwise(ctx, [x, y, z], lambda p, q, r: b.add(p, b.div(_scaled(ctx, q, value), r)))
 
 
 # --- division -----------------------------------------------------------------------------------
@@ -290,9 +284,7 @@ def lower_sign(ctx: LoweringContext, x: TensorValue) -> TensorValue:
 def lower_copysign(ctx: LoweringContext, x: Operand, y: Operand) -> TensorValue:
     """The magnitude of x with the sign of y."""
     common = float_result(promote([x, y]))
-    return elementwise(
-        ctx, [x, y], lambda p, q: b.apply("copysign", p, q), common=common
-    )
+    return elementwise(ctx, [x, y], lambda p, q: b.apply("copysign", p, q), common=common)
 
 
 # --- extremes -----------------------------------------------------------------------------------
@@ -399,7 +391,9 @@ _SCALAR = (
     sample(T("i32[5]"), 2.5),
     sample(T("f32[0]"), 1.0),
 )
-samples_for((aten.add.Tensor, aten.sub.Tensor, aten.mul.Tensor, aten.div.Tensor), *_BINARY, *_SCALAR)
+samples_for(
+    (aten.add.Tensor, aten.sub.Tensor, aten.mul.Tensor, aten.div.Tensor), *_BINARY, *_SCALAR
+)
 samples_for((aten.add.Scalar, aten.sub.Scalar, aten.mul.Scalar, aten.div.Scalar), *_SCALAR)
 samples_for((aten.rsub.Tensor,), *_BINARY)
 samples_for((aten.rsub.Scalar,), *_SCALAR)
@@ -457,9 +451,7 @@ _with_modes()
 # Row 1 has divisors that are denormal: eager's vector fmod gives NaN for them, its scalar one does not.
 samples_for((aten.floor_divide.default,), *_DIVISION)
 samples_for((aten.remainder.Tensor, aten.fmod.Tensor), _DIVISION[0], *_DIVISION[2:])
-samples_for(
-    (aten.floor_divide.Scalar, aten.remainder.Scalar, aten.fmod.Scalar), *_DIVISION_SCALAR
-)
+samples_for((aten.floor_divide.Scalar, aten.remainder.Scalar, aten.fmod.Scalar), *_DIVISION_SCALAR)
 samples(
     aten.remainder.Scalar_Tensor,
     sample(7, T("i64[5]", low=1, high=5)),

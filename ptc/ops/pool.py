@@ -17,7 +17,7 @@ from ptc.ops.dtypes import accumulation_type, compute_type
 from ptc.ops.nests import loops
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
 from ptc.ops.reduce import lowest
-from ptc.ops.registry import lowers, samples, samples_for
+from ptc.ops.registry import lowers, samples
 from ptc.ops.shapes import ONE, ZERO, ravel
 
 aten = torch.ops.aten
@@ -126,9 +126,7 @@ def _max_pool(ctx: LoweringContext, x: TensorValue, windows: Sequence[_Window]) 
     return out
 
 
-def _max_positions(
-    ctx: LoweringContext, x: TensorValue, windows: Sequence[_Window]
-) -> TensorValue:
+def _max_positions(ctx: LoweringContext, x: TensorValue, windows: Sequence[_Window]) -> TensorValue:
     """Row-major positions of the maxima in the image, the first of equals. With several NaN in one
     window it is the first of them, where eager has the last."""
     out = ctx.empty(_shape(x, windows), DType.I64)

@@ -26,7 +26,7 @@ from ptc.ops.elementwise import reject_complex
 from ptc.ops.nests import inner_loops, outer_loops
 from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
-from ptc.ops.shapes import ZERO, normal_dim, normal_dims, product, ravel, reduced_shape, reshape
+from ptc.ops.shapes import ZERO, normal_dims, product, ravel, reduced_shape
 
 aten = torch.ops.aten
 
@@ -186,9 +186,7 @@ def _extreme(
     acc = compute_type(x.dtype)
     init = lowest(acc) if largest else highest(acc)
     op = "max" if largest else "min"
-    return reduction(
-        ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), _same, x.dtype
-    )
+    return reduction(ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), _same, x.dtype)
 
 
 @lowers(aten.amax.default)
@@ -303,9 +301,7 @@ def lower_any(ctx: LoweringContext, x: TensorValue) -> TensorValue:
 
 
 @lowers(aten.any.dim, aten.any.dims)
-def lower_any_dim(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool
-) -> TensorValue:
+def lower_any_dim(ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool) -> TensorValue:
     """Whether any element along dims is non-zero."""
     return _test(ctx, x, _test_dims(dim, len(x.shape)), keepdim, "any")
 
@@ -317,9 +313,7 @@ def lower_all(ctx: LoweringContext, x: TensorValue) -> TensorValue:
 
 
 @lowers(aten.all.dim, aten.all.dims)
-def lower_all_dim(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool
-) -> TensorValue:
+def lower_all_dim(ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool) -> TensorValue:
     """Whether all elements along dims are non-zero."""
     return _test(ctx, x, _test_dims(dim, len(x.shape)), keepdim, "all")
 
@@ -592,7 +586,9 @@ samples_for(
     *_VARIANCES,
 )
 samples_for(
-    (aten.var.dim, aten.std.dim), sample(T("f32[3,4]"), [1]), sample(T("f32[3,4]"), [0], False, True)
+    (aten.var.dim, aten.std.dim),
+    sample(T("f32[3,4]"), [1]),
+    sample(T("f32[3,4]"), [0], False, True),
 )
 samples_for((aten.var.default, aten.std.default), sample(T("f32[3,4]")), sample(T("f64[5]"), False))
 for _order in (2, 1, 0, 3, 0.5, math.inf, -math.inf):

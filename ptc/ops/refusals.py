@@ -37,7 +37,6 @@ refuses(
     aten.cauchy.default,
     aten.log_normal.default,
     aten.poisson.default,
-    aten.rrelu_with_noise_functional.default,
     code="PTC-O002",
     reason="draws random numbers",
     hint=_EVAL,

@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
+import torch
 from torch._ops import OpOverload
 
 from ptc.ops.families import FAMILIES
@@ -29,7 +30,9 @@ _SAMPLES: dict[OpOverload, list[Sample]] = {}
 
 # Arguments that say where and how a tensor lies in memory. Rules do not see them: the device is the
 # target's, and layouts are chosen by `schedule`.
-_PLACEMENT = frozenset({"layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"})
+_PLACEMENT = frozenset(
+    {"layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
+)
 
 
 def lowers(*ops: OpOverload) -> Callable[[F], F]:
@@ -62,7 +65,9 @@ def refuses(*ops: OpOverload, code: str, reason: str, hint: str) -> None:
     """Register `ops` as understood but not compiled: lowering raises CompileError `code`."""
     for op in ops:
 
-        def refuse(ctx: LoweringContext, *args: Any, _op: OpOverload = op, **kwargs: Any) -> NoReturn:
+        def refuse(
+            ctx: LoweringContext, *args: Any, _op: OpOverload = op, **kwargs: Any
+        ) -> NoReturn:
             raise CompileError(code, f"`{_op}` {reason}", hint=hint)
 
         _LOWERINGS.add(op, refuse)
@@ -134,7 +139,7 @@ def bind_schema(op: OpOverload, rule: Callable[..., Any]) -> LoweringRule:
     arguments = op._schema.arguments  # the only public view of a schema is its text
     names = [argument.name for argument in arguments]
     passed = [name for name in names if name not in _PLACEMENT]
-    defaults = {a.name: a.default_value for a in arguments if a.has_default_value()}
+    defaults = {a.name: _default(a) for a in arguments if a.has_default_value()}
 
     @functools.wraps(rule)
     def bound(ctx: LoweringContext, *args: Any, **kwargs: Any) -> Any:
@@ -142,3 +147,10 @@ def bind_schema(op: OpOverload, rule: Callable[..., Any]) -> LoweringRule:
         return rule(ctx, *(values[name] for name in passed))
 
     return bound
+
+
+def _default(argument: Any) -> Any:
+    """A schema's default. Types among them are given by number, of which schemas use one: int64."""
+    if argument.name == "dtype" and isinstance(argument.default_value, int):
+        return torch.int64
+    return argument.default_value

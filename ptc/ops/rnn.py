@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from ptc.loops import build as b
 from ptc.loops.index import Index
-from ptc.loops.nodes import DType, Expr, LoopKind, Ref
+from ptc.loops.nodes import DType, Expr, LoopKind
 from ptc.ops.concat import write
 from ptc.ops.dtypes import compute_type
 from ptc.ops.elementwise import load_as
 from ptc.ops.matmul import matrix_product
 from ptc.ops.nests import loops
 from ptc.ops.opaque import OPERATORS as opaque
-from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
+from ptc.ops.protocol import KernelBuilder, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples
 from ptc.ops.shapes import reshape
 from ptc.ops.views import lower_select, lower_transpose, narrow
@@ -69,9 +67,7 @@ def _weights(
         yield _Weights(part[0], part[1], *biases, part[-1] if projected else None)
 
 
-def _input_products(
-    ctx: LoweringContext, sequence: TensorValue, weights: _Weights
-) -> TensorValue:
+def _input_products(ctx: LoweringContext, sequence: TensorValue, weights: _Weights) -> TensorValue:
     """[t, b, i] @ [g*h, i].T + bias."""
     time, batch, width = sequence.shape
     gates = weights.input.shape[0]

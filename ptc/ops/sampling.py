@@ -17,7 +17,7 @@ import torch
 import torch.fx
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import ShapeEnv, StatelessSymbolicContext, DimDynamic
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 
 from ptc.graph.program import AtenProgram, DimRange, InputKind, ProgramInput, ProgramOutput
 from ptc.loops.nodes import DType
@@ -247,9 +247,7 @@ def _tensor_mismatch(
     row: Sample, got: torch.Tensor, want: torch.Tensor, precise: torch.Tensor | None
 ) -> str | None:
     if got.dtype != want.dtype or got.shape != want.shape:
-        return (
-            f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
-        )
+        return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
     if row.exact or not want.dtype.is_floating_point:
         same = (got == want) | ((got != got) & (want != want))
         return None if bool(same.all()) else _worst(got, want, ~same)

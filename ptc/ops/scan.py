@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import torch
 
 from ptc.loops import build as b
@@ -86,17 +85,13 @@ def _is_new(value: Expr, best: Expr) -> Expr:
 
 
 @lowers(aten.cummax.default)
-def lower_cummax(
-    ctx: LoweringContext, x: TensorValue, dim: int
-) -> tuple[TensorValue, TensorValue]:
+def lower_cummax(ctx: LoweringContext, x: TensorValue, dim: int) -> tuple[TensorValue, TensorValue]:
     """Running maxima and where they are, the last of equals."""
     return _running_extreme(ctx, x, dim, largest=True)
 
 
 @lowers(aten.cummin.default)
-def lower_cummin(
-    ctx: LoweringContext, x: TensorValue, dim: int
-) -> tuple[TensorValue, TensorValue]:
+def lower_cummin(ctx: LoweringContext, x: TensorValue, dim: int) -> tuple[TensorValue, TensorValue]:
     """Running minima and where they are, the last of equals."""
     return _running_extreme(ctx, x, dim, largest=False)
 

@@ -52,7 +52,9 @@ def broadcast_shapes(*shapes: Sequence[Index]) -> Indices:
             if size.constant == 1:
                 continue
             if out[place].constant in (None, 1):
-                out[place] = size if out[place].constant == 1 or size.constant is not None else out[place]
+                out[place] = (
+                    size if out[place].constant == 1 or size.constant is not None else out[place]
+                )
     return tuple(out)
 
 
@@ -60,7 +62,9 @@ def broadcast_index(shape: Sequence[Index], out_shape: Sequence[Index], index: I
     """Where element `index` of the broadcast result lies in an operand of `shape`."""
     skip = len(index) - len(shape)
     return tuple(
-        ZERO if size.constant == 1 and out_shape[skip + place].constant != 1 else index[skip + place]
+        ZERO
+        if size.constant == 1 and out_shape[skip + place].constant != 1
+        else index[skip + place]
         for place, size in enumerate(shape)
     )
 

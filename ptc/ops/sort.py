@@ -6,9 +6,11 @@ import torch
 
 from ptc.loops import build as b
 from ptc.loops.index import Index
-from ptc.loops.nodes import DType
+from ptc.loops.nodes import DType, LoopKind
 from ptc.ops.cast_copy import convert
-from ptc.ops.dtypes import compute_type
+from ptc.ops.dtypes import Operand, compute_type, promote
+from ptc.ops.elementwise import load_as, operand_value
+from ptc.ops.nests import loops
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import decomposes, lowers, samples, samples_for
 from ptc.ops.shapes import normal_dim, replace_at
@@ -69,6 +71,60 @@ def _ordered(
     return convert(ctx, values, x.dtype), places
 
 
+# --- positions in sorted sequences --------------------------------------------------------------
+
+
+@lowers(aten.searchsorted.Tensor, aten.searchsorted.Scalar)
+def lower_searchsorted(
+    ctx: LoweringContext,
+    sequence: TensorValue,
+    x: Operand,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: TensorValue | None,
+) -> TensorValue:
+    """How many elements of the sorted last dim lie before x (with `right`, or equal it).
+
+    A count over the whole row: sequences are short (bin edges), and a count vectorises.
+    """
+    if sorter is not None:
+        raise CompileError(
+            "PTC-O004",
+            "searchsorted with a sorter is not compiled yet",
+            hint="sort the sequence first: sequence.gather(-1, sorter)",
+        )
+    after = right or side == "right"
+    shape = x.shape if isinstance(x, TensorValue) else ()
+    result = DType.I32 if out_int32 else DType.I64
+    common = promote([sequence, x])
+    compute = compute_type(common)
+    out = ctx.empty(shape, result)
+    one, zero = b.literal(1, DType.I64), b.literal(0, DType.I64)
+    with ctx.kernel() as k, loops(k, shape) as index:
+        value = k.let(operand_value(ctx, x, shape, index, common=common, compute=compute), "value")
+        count = k.accumulator("add", zero, DType.I64, "count")
+        with k.loop(sequence.shape[-1], LoopKind.REDUCE, "r") as r:
+            row = index[:-1] if len(sequence.shape) > 1 else ()
+            edge = b.cast(load_as(ctx, sequence, (*row, r), common), compute)
+            # Written as "not beyond", so that NaN goes to the end as in eager.
+            beyond = b.gt(edge, value) if after else b.ge(edge, value)
+            k.update(count, b.where(beyond, zero, one))
+        k.store(out, index, b.cast(count, result))
+    return out
+
+
+@lowers(aten.bucketize.Tensor, aten.bucketize.Scalar)
+def lower_bucketize(
+    ctx: LoweringContext, x: Operand, boundaries: TensorValue, out_int32: bool, right: bool
+) -> TensorValue:
+    """searchsorted with the arguments the other way round."""
+    return lower_searchsorted(ctx, boundaries, x, out_int32, right, None, None)
+
+
+# --- selection by sorting -----------------------------------------------------------------------
+
+
 @decomposes(aten.kthvalue.default)
 def decompose_kthvalue(
     x: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False
@@ -78,7 +134,7 @@ def decompose_kthvalue(
     return _pick(values, places, dim, k - 1, keepdim)
 
 
-@decomposes(aten.median.dim, aten.nanmedian.dim)
+@decomposes(aten.median.dim)
 def decompose_median(
     x: torch.Tensor, dim: int, keepdim: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -95,6 +151,26 @@ def decompose_median(
         value = torch.where(broken, last_value, value)
         place = torch.where(broken, last_place, place)
     return value, place
+
+
+@decomposes(aten.nanmedian.dim)
+def decompose_nanmedian(
+    x: torch.Tensor, dim: int, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The lower middle of the elements that are not NaN, which come first in sorted order."""
+    if not x.dtype.is_floating_point or x.dim() == 0:
+        return decompose_median(x, dim, keepdim)
+    values, places = torch.sort(x, dim)
+    counted = torch.logical_not(torch.isnan(x)).sum(dim, keepdim=True)
+    at = torch.div(counted - 1, 2, rounding_mode="floor").clamp(min=0)
+    value, place = values.gather(dim, at), places.gather(dim, at)
+    return (value, place) if keepdim else (value.squeeze(dim), place.squeeze(dim))
+
+
+@decomposes(aten.nanmedian.default)
+def decompose_nanmedian_all(x: torch.Tensor) -> torch.Tensor:
+    """The median of everything that is not NaN."""
+    return decompose_nanmedian(x.reshape(-1), 0)[0]
 
 
 @decomposes(aten.median.default)
@@ -139,4 +215,36 @@ samples(
     sample(T("f64[9]"), 9, exact=True),
     sample(T("f32[9]"), 0, exact=True),
     sample(T("f32[]"), 1, exact=True),
+)
+for _right in (False, True):
+    samples(
+        aten.searchsorted.Tensor,
+        sample(T("i64[4]", low=3, high=4), T("i64[2,5]", low=2, high=6), right=_right),
+        sample(T("f32[1]"), T("f32[30]", special=True), right=_right),
+        sample(T("f32[2,1]"), T("f32[2,5]"), right=_right, out_int32=True),
+    )
+    samples(aten.searchsorted.Scalar, sample(T("f32[1]"), 0.1, right=_right))
+    samples(
+        aten.bucketize.Tensor,
+        sample(T("f32[3,4]"), T("f32[1]"), right=_right),
+        sample(T("i64[3]"), T("i64[0]"), right=_right),
+    )
+    samples(aten.bucketize.Scalar, sample(0.3, T("f32[1]"), right=_right))
+samples(
+    aten.kthvalue.default,
+    sample(T("f32[3,7]"), 3, exact=True),
+    sample(T("f32[3,7]"), 1, 0, True, exact=True),
+)
+samples_for(
+    (aten.median.dim, aten.nanmedian.dim),
+    sample(T("f32[3,7]"), 1, exact=True),
+    sample(T("f32[3,8]"), 0, True, exact=True),
+    sample(T("f32[]"), 0, exact=True),
+)
+samples(aten.nanmedian.dim, sample(T("f32[3,40]", special=True), 1), sample(T("i64[5]"), 0))
+samples_for(
+    (aten.median.default, aten.nanmedian.default),
+    sample(T("f32[3,4]"), exact=True),
+    sample(T("i64[9]"), exact=True),
+    sample(T("f32[]"), exact=True),
 )

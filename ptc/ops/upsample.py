@@ -292,7 +292,12 @@ def cubic_weights(t: Expr) -> list[Expr]:
     """Cubic convolution weights of the four elements around a position `t` after the second."""
     one = b.literal(1.0, t.dtype)
     after = b.sub(one, t)
-    return [_cubic_far(b.add(t, 1.0)), _cubic_near(t), _cubic_near(after), _cubic_far(b.add(after, 1.0))]
+    return [
+        _cubic_far(b.add(t, 1.0)),
+        _cubic_near(t),
+        _cubic_near(after),
+        _cubic_far(b.add(after, 1.0)),
+    ]
 
 
 def _cubic_near(d: Expr) -> Expr:
@@ -310,9 +315,7 @@ def _cubic_far(d: Expr) -> Expr:
 # --- operators ----------------------------------------------------------------------------------
 
 
-@lowers(
-    aten.upsample_nearest1d.vec, aten.upsample_nearest2d.vec, aten.upsample_nearest3d.vec
-)
+@lowers(aten.upsample_nearest1d.vec, aten.upsample_nearest2d.vec, aten.upsample_nearest3d.vec)
 def lower_nearest_vec(
     ctx: LoweringContext,
     x: TensorValue,
@@ -362,9 +365,7 @@ def lower_nearest_exact(
     return _nearest(ctx, x, _axes(ctx, x, output, factors), exact=True)
 
 
-@lowers(
-    aten.upsample_linear1d.vec, aten.upsample_bilinear2d.vec, aten.upsample_trilinear3d.vec
-)
+@lowers(aten.upsample_linear1d.vec, aten.upsample_bilinear2d.vec, aten.upsample_trilinear3d.vec)
 def lower_linear_vec(
     ctx: LoweringContext,
     x: TensorValue,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
-from ptc.loops.index import Index, maximum, minimum, product
+from ptc.loops.index import Index, maximum, minimum
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
 from ptc.ops.shapes import (
@@ -20,7 +20,6 @@ from ptc.ops.shapes import (
     is_empty,
     normal_dim,
     numel,
-    ravel,
     replace_at,
     reshape,
     resolve_shape,
@@ -92,9 +91,7 @@ def lower_squeeze(ctx: LoweringContext, x: TensorValue) -> TensorValue:
     return drop_dims(ctx, x, [d for d, size in enumerate(x.shape) if size.constant == 1])
 
 
-@lowers(
-    aten.squeeze.dim, aten.squeeze.dims, aten.squeeze_copy.dim, aten.squeeze_copy.dims
-)
+@lowers(aten.squeeze.dim, aten.squeeze.dims, aten.squeeze_copy.dim, aten.squeeze_copy.dims)
 def lower_squeeze_dims(
     ctx: LoweringContext, x: TensorValue, dims: int | Sequence[int]
 ) -> TensorValue:
@@ -184,9 +181,7 @@ def lower_roll(
 def _roll_dim(ctx: LoweringContext, x: TensorValue, shift: Index, dim: int) -> TensorValue:
     size = x.shape[dim]
     back = (size - shift % size) % size
-    return ctx.view(
-        x, x.shape, lambda index: replace_at(index, dim, (index[dim] + back) % size)
-    )
+    return ctx.view(x, x.shape, lambda index: replace_at(index, dim, (index[dim] + back) % size))
 
 
 @lowers(aten.repeat.default)
@@ -195,8 +190,7 @@ def lower_repeat(ctx: LoweringContext, x: TensorValue, repeats: Sequence[Size]) 
     new = len(repeats) - len(x.shape)
     counts = [ctx.size(r) for r in repeats]
     shape = [
-        count if place < new else count * x.shape[place - new]
-        for place, count in enumerate(counts)
+        count if place < new else count * x.shape[place - new] for place, count in enumerate(counts)
     ]
 
     def remap(index: Indices) -> Indices:
@@ -220,9 +214,7 @@ def narrow(
 ) -> TensorValue:
     """`length` elements of `dim` from `start`, every `step`-th."""
     shape = replace_at(x.shape, dim, length)
-    return ctx.view(
-        x, shape, lambda index: replace_at(index, dim, start + index[dim] * step)
-    )
+    return ctx.view(x, shape, lambda index: replace_at(index, dim, start + index[dim] * step))
 
 
 def is_negative(value: Index) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch._ops import OpOverload
+
+from ptc.autograd.functionalise import functionalise
+from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.loops import interpreter
 from ptc.loops.verifier import verify
 from ptc.ops import registry, sampling
 from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.support.diagnostics import CompileError
-from torch._ops import OpOverload
 
-_ROWS = [
-    (op, n, row) for op, rows in registry.all_samples().items() for n, row in enumerate(rows)
-]
+_ROWS = [(op, n, row) for op, rows in registry.all_samples().items() for n, row in enumerate(rows)]
 _IDS = [sampling.sample_id(op, n, row) for op, n, row in _ROWS]
 
 
@@ -32,8 +33,19 @@ def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
+def decomposed(program: AtenProgram) -> AtenProgram:
+    """The program after functionalisation, which takes decompositions from the registry."""
+    for node in program.graph.graph.nodes:
+        node.meta.setdefault("val", None)
+    return functionalise(
+        CapturedProgram(program.graph, program.inputs, program.outputs, program.fake_mode)
+    )
+
+
 def interpret(op: OpOverload, arguments: sampling.Arguments, dynamic: bool) -> list[torch.Tensor]:
     program = sampling.single_call(op, arguments, dynamic=dynamic)
+    if registry.lowering(op) is None:
+        program = decomposed(program)
     sizes = sampling.sizes_of(program, arguments)
     loops = lower(program)
     verify(loops)
@@ -60,17 +72,57 @@ def test_sample(op: OpOverload, number: int, row: Sample) -> None:
 
 # Dynamic runs are ten times as slow (torch's symbolic shapes), so the default run takes one row of
 # the operators whose rules do arithmetic on sizes.
-_SIZE_RULES = (
-    "add.Tensor arange.start_step cat stack view repeat roll slice.Tensor select.int permute expand "
-    "unfold diagonal split_with_sizes flip constant_pad_nd reflection_pad2d sum.dim_IntList mean.dim "
-    "var.correction _softmax native_layer_norm native_group_norm bmm addmm linear convolution "
-    "max_pool2d_with_indices avg_pool2d _adaptive_avg_pool2d embedding index.Tensor gather "
-    "scatter_add slice_scatter cumsum topk upsample_nearest2d upsample_bilinear2d lstm gru tril"
-).split()
+_SIZE_RULES = [
+    "add.Tensor",
+    "arange.start_step",
+    "cat",
+    "stack",
+    "view",
+    "repeat",
+    "roll",
+    "slice.Tensor",
+    "select.int",
+    "permute",
+    "expand",
+    "unfold",
+    "diagonal",
+    "split_with_sizes",
+    "flip",
+    "constant_pad_nd",
+    "reflection_pad2d",
+    "sum.dim_IntList",
+    "mean.dim",
+    "var.correction",
+    "_softmax",
+    "native_layer_norm",
+    "native_group_norm",
+    "bmm",
+    "addmm",
+    "linear",
+    "convolution",
+    "max_pool2d_with_indices",
+    "avg_pool2d",
+    "_adaptive_avg_pool2d",
+    "embedding",
+    "index.Tensor",
+    "gather",
+    "scatter_add",
+    "slice_scatter",
+    "cumsum",
+    "topk",
+    "upsample_nearest2d",
+    "upsample_bilinear2d",
+    "lstm",
+    "gru",
+    "tril",
+]
 _SMALL = [
-    i for i, (op, n, _) in enumerate(_ROWS) if n == 0 and op._schema.name.split("::")[1] + (
-        f".{op._overloadname}" if op._overloadname != "default" else ""
-    ) in _SIZE_RULES
+    i
+    for i, (op, n, _) in enumerate(_ROWS)
+    if n == 0
+    and op._schema.name.split("::")[1]
+    + (f".{op._overloadname}" if op._overloadname != "default" else "")
+    in _SIZE_RULES
 ]
 
 
