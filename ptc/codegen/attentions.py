@@ -46,9 +46,7 @@ class _AttentionWriter(ContractionWriter):
         ctx = self.context()
         parameters = [(n, extents[n]) for n in ("b", "h", "i", "d")]
         outputs = {n: Index.var(n) for n in ("b", "h", "i", "d")}
-        epilogue = epilogue_lambda(
-            ctx, self.kernel.epilogue, DType.F32, parameters, "d", outputs
-        )
+        epilogue = epilogue_lambda(ctx, self.kernel.epilogue, DType.F32, parameters, "d", outputs)
         sizes = ["b", "h", "i", "s", "e", "d"]
         batch, heads, rows, keys, depth, columns = [self.text(extents[n]) for n in sizes]
         kv_heads = self.text(floordiv(extents["h"], repeats))
@@ -133,10 +131,9 @@ def _allowed(value: Expr) -> Load | None:
     condition, zero, low = value.args
     if not isinstance(condition, Load) or condition.mask is not None:
         return None
-    if isinstance(zero, Literal) and isinstance(low, Literal):
-        if zero.value == 0 and low.value == -math.inf:
-            return condition
-    return None
+    if not isinstance(zero, Literal) or not isinstance(low, Literal):
+        return None
+    return condition if zero.value == 0 and low.value == -math.inf else None
 
 
 def _functions(value: Expr) -> Iterator[Func]:
@@ -154,5 +151,3 @@ def _atoms(index: Index) -> Iterator[Func]:
             if isinstance(atom, Func):
                 yield atom
                 yield from _atoms(atom.a)
-
-

@@ -1,7 +1,7 @@
 """State of one kernel's emission: names, ranges, the vector in force, open blocks.
 
-State only; `values` writes expressions and `statements` loops with it. Names are numbered in order of
-appearance, so that structurally equal kernels give equal text.
+State only; `values` writes expressions and `statements` loops with it. Names are numbered in order
+of appearance, so that structurally equal kernels give equal text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class UnvectorisableError(Exception):
 @dataclass(frozen=True, slots=True)
 class Lanes:
     """A vector loop in force: the IR variable that runs along the lanes, how many there are, the
-    C++ text of how many are active (None: all), and what the first lane's value is a multiple of."""
+    C++ text of how many are active (None: all), and what the first lane's value is a multiple
+    of."""
 
     var: str
     width: int
@@ -35,8 +36,8 @@ class Lanes:
 @dataclass(slots=True)
 class AccumulatorState:
     """A reduction variable in scope. `text` is the C++ variable Updates go to, `position` that of
-    argmin and argmax; `varying`: one a lane. `totals` is a vector that the lanes of vector loops are
-    added to, when a loop around them reduces too."""
+    argmin and argmax; `varying`: one a lane. `totals` is a vector that the lanes of vector loops
+    are added to, when a loop around them reduces too."""
 
     name: str
     op: str
@@ -44,7 +45,9 @@ class AccumulatorState:
     text: str
     position: str = ""
     varying: bool = False
-    lanes_of_loop: bool = False  # partial results of a vector REDUCE loop: lanes beyond its end keep out
+    lanes_of_loop: bool = (
+        False  # partial results of a vector REDUCE loop: lanes beyond its end keep out
+    )
     totals: str = ""
 
 

@@ -1,7 +1,8 @@
 """Matrix products through the runtime's kernels (ptc_gemm.h).
 
-Takes a gemm TemplateKernel, gives the calls that compute it: operands that are not regular memory are
-written out first, constant right-hand sides are packed once, everything else is read where it lies.
+Takes a gemm TemplateKernel, gives the calls that compute it: operands that are not regular memory
+are written out first, constant right-hand sides are packed once, everything else is read where it
+lies.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Options:
 class Plan:
     """The pieces of one contraction: kernels that run before, the call itself, packs made once.
 
-    `zone` are buffers that live during this contraction only. `packed` maps a prepared buffer to the
-    code that fills it (whose text also defines NAME_bytes, its size).
+    `zone` are buffers that live during this contraction only. `packed` maps a prepared buffer to
+    the code that fills it (whose text also defines NAME_bytes, its size).
     """
 
     call: KernelCode
@@ -60,9 +61,7 @@ class ContractionWriter:
         self.packed: dict[str, KernelCode] = {}
         self.names = SizeNames()
         self.memory: dict[str, str] = {}
-        self.written = frozenset(
-            name for name in parameters(kernel.epilogue, {}).written
-        )
+        self.written = frozenset(name for name in parameters(kernel.epilogue, {}).written)
 
     def operand(self, name: str) -> View | None:
         """The operand in place, if its memory is regular."""
@@ -70,9 +69,7 @@ class ContractionWriter:
 
     def written_out(self, name: str, order: Sequence[str]) -> View:
         """The operand evaluated into a zone buffer with dimensions `order`."""
-        made, buffer, fill = dense_view(
-            self.kernel, name, order, f"zone.{self.kernel.name}.{name}"
-        )
+        made, buffer, fill = dense_view(self.kernel, name, order, f"zone.{self.kernel.name}.{name}")
         self.before.append(fill)
         self.zone.append(buffer)
         self.buffers[buffer.name] = buffer
@@ -201,9 +198,7 @@ class _GemmWriter(ContractionWriter):
         one_batch = self.kernel.extents["b"] == 1
         return one_batch or (placed is not None and placed.strides["b"] == 0)
 
-    def _rows(
-        self, a: View, b: View
-    ) -> tuple[Index, Mapping[str, Index], list[tuple[str, Index]]]:
+    def _rows(self, a: View, b: View) -> tuple[Index, Mapping[str, Index], list[tuple[str, Index]]]:
         """Rows of one product; the output variables in terms of the epilogue's parameters."""
         extents = self.kernel.extents
         batch, m, n = extents["b"], extents["m"], extents["n"]

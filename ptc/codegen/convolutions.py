@@ -1,8 +1,8 @@
 """Convolutions through the runtime's kernels (ptc_conv.h).
 
-Takes a conv TemplateKernel, gives the call that computes it: the image as dense channels-last memory
-(written out first when it lies otherwise), filters packed when the library is opened, or at each run
-when they are live.
+Takes a conv TemplateKernel, gives the call that computes it: the image as dense channels-last
+memory (written out first when it lies otherwise), filters packed when the library is opened, or at
+each run when they are live.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ class _ConvWriter(ContractionWriter):
         else:
             size = f"({self.family}_packed_size(actual) * 4 + 63) / 64 * 64"
             lines.append(f"const int64_t packed_bytes = {size};")
-            lines.append(
-                f"char* const packed = (char*)run->reserve(packed_bytes + {scratch});"
-            )
+            lines.append(f"char* const packed = (char*)run->reserve(packed_bytes + {scratch});")
             lines.append("if (!packed) return STATUS_MEMORY;")
             lines.append("char* const scratch = packed + packed_bytes;")
             lines.append(self._pack_call("(float*)packed", "actual", self.address(w), w))
@@ -186,9 +184,13 @@ class _ConvWriter(ContractionWriter):
         for var in reversed(order):
             strides[var] = size
             size = size * self.kernel.extents[var]
-        lines = [f"Scratch<float> wide({self.text(size)});", "if (!wide.data) return STATUS_MEMORY;"]
+        lines = [
+            f"Scratch<float> wide({self.text(size)});",
+            "if (!wide.data) return STATUS_MEMORY;",
+        ]
         lines += [
-            f"for (int64_t {v} = 0; {v} < {self.text(self.kernel.extents[v])}; ++{v})" for v in order
+            f"for (int64_t {v} = 0; {v} < {self.text(self.kernel.extents[v])}; ++{v})"
+            for v in order
         ]
         to = " + ".join(f"{v} * {self.text(strides[v])}" for v in order)
         source = " + ".join(f"{v} * {self.text(w.strides[v])}" for v in order)

@@ -48,12 +48,10 @@ def _atom_text(atom: Atom, names: Mapping[str, str], ranges: Ranges) -> str:
     return f"{'index_min' if atom.kind == MIN else 'index_max'}({a}, {b})"
 
 
-def lane_form(
-    index: Index, var: str, lanes: int, align: int = 0
-) -> tuple[Index, Index] | None:
+def lane_form(index: Index, var: str, lanes: int, align: int = 0) -> tuple[Index, Index] | None:
     """(base, stride) such that lane j has `base + j * stride` in every block of `lanes` values of
-    `var` that starts at a multiple of `align` (default: of `lanes`); `base` has the block's start as
-    `var`. None if not so.
+    `var` that starts at a multiple of `align` (default: of `lanes`); `base` has the block's start
+    as `var`. None if not so.
     """
     align = align or lanes
     linear = index.coefficient(var)
@@ -68,9 +66,7 @@ def lane_form(
     return index, stride
 
 
-def _monomial_stride(
-    monomial: tuple[Atom, ...], var: str, lanes: int, align: int
-) -> Index | None:
+def _monomial_stride(monomial: tuple[Atom, ...], var: str, lanes: int, align: int) -> Index | None:
     """How much the product of atoms grows from lane to lane, None if not evenly."""
     stride = Index.const(0)
     rest = Index.const(1)

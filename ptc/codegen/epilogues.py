@@ -1,8 +1,8 @@
 """Epilogues of contractions: what happens to a vector of finished values.
 
 Takes the epilogue's statements and how the output variables follow from what the runtime passes,
-gives a C++ lambda. The lanes run along one output variable; where the statements have no vector form
-the lanes are taken one by one.
+gives a C++ lambda. The lanes run along one output variable; where the statements have no vector
+form the lanes are taken one by one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def epilogue_lambda(
     """Lines of `const auto epilogue = [=](vec acc, int64_t ..., int lanes) {...};`.
 
     `parameters` are the variables the runtime passes after `acc`, with their extents; the last one,
-    `lane_var`, is the first lane's. `outputs` gives the template's output variables in terms of them. `aligned`: groups of lanes begin at multiples of the native vector.
+    `lane_var`, is the first lane's. `outputs` gives the template's output variables in terms of
+    them. `aligned`: groups of lanes begin at multiples of the native vector.
     """
     width = ctx.lanes_max
     statements = Substitution(outputs, simplify=ctx.ranges.simplify).body(body)

@@ -54,7 +54,8 @@ def _kernel(
 
 
 def operand_at(kernel: TemplateKernel, name: str, at: Mapping[str, Index]) -> Expr:
-    """Operand `name` where its template variables take the values `at`, in the accumulation type."""
+    """Operand `name` where its template variables take the values `at`, in the accumulation
+    type."""
     operand = kernel.operands[name]
     formal = TEMPLATES[kernel.template].operands[name]
     indices = {own: at.get(f, Index.var(f)) for own, f in zip(operand.vars, formal, strict=True)}

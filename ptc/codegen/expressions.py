@@ -54,14 +54,13 @@ _FUNCTIONS = {
     "where": "select",
     "shl": "shift_left",
     "shr": "shift_right",
-} | {
-    name: name
-    for name in (
-        "abs sign sqrt rsqrt copysign nextafter pow isnan isinf floor ceil trunc exp exp2 expm1 log "
-        "log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv "
-        "lgamma digamma sigmoid atan2 hypot"
-    ).split()
 }
+_SAME_NAME = """
+    abs sign sqrt rsqrt copysign nextafter pow isnan isinf floor ceil trunc exp exp2 expm1 log log1p
+    log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma
+    digamma sigmoid atan2 hypot
+"""
+_FUNCTIONS.update({name: name for name in _SAME_NAME.split()})
 _NO_MATHS = {"min", "max", "where", "fma", "shl", "shr", "add", "sub", "mul", "div", "neg", "not"}
 # Order of truth values, for types that have no `<` in registers.
 _BOOL_ORDER = {

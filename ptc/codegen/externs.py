@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ptc.codegen.context import SizeNames, size_ranges
 from ptc.codegen.cpp import NAME, KernelCode
 from ptc.codegen.cpp_index import index_text, operand_text
 from ptc.codegen.cpp_types import ELEMENT
-from ptc.codegen.context import SizeNames, size_ranges
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index
 from ptc.loops.nodes import Buffer, ExternKernel, Program

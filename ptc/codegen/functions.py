@@ -1,7 +1,7 @@
 """The kernels of a library: equal ones once, named after what they do, spread over units.
 
-Takes `KernelCode`s with a label and origins, gives function names and, at the end, translation units
-of about equal cost. Knows nothing of programs.
+Takes `KernelCode`s with a label and origins, gives function names and, at the end, translation
+units of about equal cost. Knows nothing of programs.
 """
 
 from __future__ import annotations

@@ -71,9 +71,7 @@ def generate(
     header = user_header(name, entries, weights_file=weights_file)
     sources = Sources(symbol, units, header)
     kernels = {entry.name: code.kernels for entry, code in zip(entries, codes, strict=True)}
-    return Generated(
-        with_manifest(sources, name, manifest), tuple(weights), kernels, len(table)
-    )
+    return Generated(with_manifest(sources, name, manifest), tuple(weights), kernels, len(table))
 
 
 def with_manifest(sources: Sources, name: str, manifest: str) -> Sources:
@@ -83,7 +81,8 @@ def with_manifest(sources: Sources, name: str, manifest: str) -> Sources:
 
 
 def _weight_table(entries: Sequence[Entry]) -> tuple[Weight, ...]:
-    """Every WEIGHT buffer of any entry, once: first those among a program's inputs, in their order."""
+    """Every WEIGHT buffer of any entry, once: first those among a program's inputs, in their
+    order."""
     found: dict[str, Buffer] = {}
     written = {back.buffer for entry in entries for back in entry.write_backs}
     for entry in entries:

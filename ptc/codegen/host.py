@@ -10,14 +10,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ptc.codegen.cpp_types import ELEMENT
 from ptc.codegen.entry import Entry
 from ptc.codegen.functions import identifier
 from ptc.codegen.program_code import EntryCode
 from ptc.codegen.statements import string_literal
 from ptc.codegen.target import Target
 from ptc.codegen.toolchain import RUNTIME_DIR
-from ptc.loops.nodes import Buffer, BufferKind, DType
+from ptc.loops.nodes import Buffer, DType
 
 _DL_CODES: dict[DType, tuple[int, int]] = {
     DType.F64: (2, 64),
@@ -123,9 +122,7 @@ def _table(kind: str, name: str, rows: Sequence[str]) -> list[str]:
 
 def _entry_tables(entry: Entry, number: int, weights: Sequence[Weight]) -> list[str]:
     inputs = [_tensor_spec(b, b.name) for b in entry.arguments]
-    outputs = [
-        _tensor_spec(b, entry.display_name(i)) for i, b in enumerate(entry.output_buffers())
-    ]
+    outputs = [_tensor_spec(b, entry.display_name(i)) for i, b in enumerate(entry.output_buffers())]
     sizes: list[str] = []
     for size, source in zip(entry.program.sizes, entry.size_sources(), strict=True):
         upper = -1 if size.upper is None else size.upper
@@ -199,7 +196,7 @@ def manifest_unit(name: str, manifest: str) -> str:
     symbol = identifier(name)
     pieces = [manifest[i : i + 80] for i in range(0, len(manifest), 80)] or [""]
     lines = [
-        f"extern __attribute__((visibility(\"hidden\"))) const char {symbol}_manifest[];",
+        f'extern __attribute__((visibility("hidden"))) const char {symbol}_manifest[];',
         f"const char {symbol}_manifest[] =",
         *[f"    {string_literal(piece)}" for piece in pieces],
         "    ;",
@@ -220,8 +217,8 @@ def user_header(name: str, entries: Sequence[Entry], *, weights_file: str | None
     lines = [
         f"/* {name}: a compiled model.",
         " *",
-        f" * Link: cc app.c -L. -l{name} -Wl,-rpath,'$ORIGIN'   (or dlopen lib{name}.so and look up",
-        f" * {symbol}_ptc_api).{beside}",
+        f" * Link: cc app.c -L. -l{name} -Wl,-rpath,'$ORIGIN'",
+        f" * or dlopen lib{name}.so and look up {symbol}_ptc_api.{beside}",
         " *",
         " *   ptc_model *model; ptc_session *session; char message[256];",
         f" *   if ({symbol}_open(NULL, &model, message, sizeof message)) ...",
@@ -241,7 +238,7 @@ def user_header(name: str, entries: Sequence[Entry], *, weights_file: str | None
         "",
         f"const ptc_api *{symbol}_ptc_api(void);",
         "",
-        *_common_wrappers(symbol),
+        _WRAPPERS.replace("NAME_", f"{symbol}_"),
     ]
     for number, entry in enumerate(entries):
         lines += _entry_wrapper(symbol, number, entry)
@@ -249,27 +246,25 @@ def user_header(name: str, entries: Sequence[Entry], *, weights_file: str | None
     return "\n".join(lines)
 
 
-def _common_wrappers(symbol: str) -> list[str]:
-    return [
-        f"static inline ptc_status {symbol}_open(const ptc_open_options *options, ptc_model **model,",
-        "                                       char *message, size_t capacity) {",
-        f"  return {symbol}_ptc_api()->open(options, model, message, capacity);",
-        "}",
-        f"static inline void {symbol}_close(ptc_model *model) {{ {symbol}_ptc_api()->close(model); }}",
-        f"static inline ptc_status {symbol}_session_new(ptc_model *model, ptc_session **session) {{",
-        f"  return {symbol}_ptc_api()->session_new(model, session);",
-        "}",
-        f"static inline void {symbol}_session_free(ptc_session *session) {{",
-        f"  {symbol}_ptc_api()->session_free(session);",
-        "}",
-        f"static inline const char *{symbol}_last_error(const ptc_session *session) {{",
-        f"  return {symbol}_ptc_api()->last_error(session);",
-        "}",
-        f"static inline void {symbol}_release(ptc_session *session, DLTensor *output) {{",
-        f"  {symbol}_ptc_api()->release(session, output);",
-        "}",
-        "",
-    ]
+_WRAPPERS = """\
+static inline ptc_status NAME_open(const ptc_open_options *options, ptc_model **model,
+                                   char *message, size_t capacity) {
+  return NAME_ptc_api()->open(options, model, message, capacity);
+}
+static inline void NAME_close(ptc_model *model) { NAME_ptc_api()->close(model); }
+static inline ptc_status NAME_session_new(ptc_model *model, ptc_session **session) {
+  return NAME_ptc_api()->session_new(model, session);
+}
+static inline void NAME_session_free(ptc_session *session) {
+  NAME_ptc_api()->session_free(session);
+}
+static inline const char *NAME_last_error(const ptc_session *session) {
+  return NAME_ptc_api()->last_error(session);
+}
+static inline void NAME_release(ptc_session *session, DLTensor *output) {
+  NAME_ptc_api()->release(session, output);
+}
+"""
 
 
 def _described(buffer: Buffer, name: str, labels: dict[str, str]) -> str:
@@ -298,8 +293,8 @@ def _entry_wrapper(symbol: str, number: int, entry: Entry) -> list[str]:
     return [
         f"/* {entry.name}({', '.join(shown)})",
         f" * -> {', '.join(results) or 'nothing'} */",
-        f"static inline ptc_status {symbol}_{identifier(entry.name)}(ptc_session *session{parameters})"
-        " {",
+        f"static inline ptc_status {symbol}_{identifier(entry.name)}("
+        f"ptc_session *session{parameters}) {{",
         f"  {input_type}{inputs};".replace("DLTensor ***", "DLTensor **"),
         f"  {output_type}{result};".replace("DLTensor ***", "DLTensor **"),
         f"  return {symbol}_ptc_api()->run(session, {number}, inputs, {count}, outputs, "
@@ -320,20 +315,10 @@ def _parameter_names(names: Sequence[str]) -> list[str]:
     return result
 
 
-_C_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline "
-    "int long register restrict return short signed sizeof static struct switch typedef union "
-    "unsigned void volatile while session inputs outputs class new delete this template typename "
-    "namespace using operator private public protected virtual friend try catch throw bool true "
-    "false".split()
-)
-
-
-def element_name(dtype: DType) -> str:
-    """The C++ type of an element."""
-    return ELEMENT[dtype]
-
-
-def is_argument(buffer: Buffer) -> bool:
-    """Whether the caller passes this buffer."""
-    return buffer.kind is BufferKind.INPUT
+_KEYWORD_TEXT = """
+    auto break case char const continue default do double else enum extern float for goto if inline
+    int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while session inputs outputs class new delete this template typename
+    namespace using operator private public protected virtual friend try catch throw bool true false
+"""
+_C_KEYWORDS = frozenset(_KEYWORD_TEXT.split())

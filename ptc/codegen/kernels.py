@@ -39,9 +39,10 @@ class Call:
 class KernelCompiler:
     """Options of one library, and what generated kernels need beyond the program's own buffers.
 
-    `lanes` are f32 lanes of a vector. With `live_weights` nothing may be derived from weights ahead of
-    a run; `written` are weights that some entry writes. `packed` are buffers prepared once, with the
-    code that fills each; `zones` lists the buffers that live during one contraction only.
+    `lanes` are f32 lanes of a vector. With `live_weights` nothing may be derived from weights
+    ahead of a run; `written` are weights that some entry writes. `packed` are buffers prepared
+    once, with the code that fills each; `zones` lists the buffers that live during one contraction
+    only.
     """
 
     lanes: int

@@ -91,12 +91,8 @@ def is_constant(
     written: frozenset[str],
 ) -> bool:  # fmt: skip
     """Whether the operand is known before any run."""
-    loads = [
-        e for e in walk_expr([kernel.operands[name].value]) if isinstance(e, Load)
-    ]
-    return all(
-        buffers[load.buffer].kind in frozen and load.buffer not in written for load in loads
-    )
+    loads = [e for e in walk_expr([kernel.operands[name].value]) if isinstance(e, Load)]
+    return all(buffers[load.buffer].kind in frozen and load.buffer not in written for load in loads)
 
 
 def moving_variables(kernel: TemplateKernel, name: str) -> frozenset[str]:

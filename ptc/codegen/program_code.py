@@ -199,9 +199,7 @@ class _ProgramWriter:
                 lines.append(f"{text};")
         return lines, list(used)
 
-    def body(
-        self, name: str, calls: list[str], used: list[str], temporaries: _Layout
-    ) -> str:
+    def body(self, name: str, calls: list[str], used: list[str], temporaries: _Layout) -> str:
         """A function that makes `calls`."""
         names, declarations = self.pointers(used, temporaries)
         lines = [f"static int {name}(Run* run, const Frame* f) {{", "  (void)run, (void)f;"]
@@ -258,7 +256,8 @@ class _ProgramWriter:
         if own.statements:
             raise InternalError("codegen", "prepared weights have symbolic sizes")
         arena.statements.append(
-            f"const int64_t zone = (({arena.end}) + {_ALIGN - 1}) / {_ALIGN} * {_ALIGN}; (void)zone;"
+            f"const int64_t zone = (({arena.end}) + {_ALIGN - 1}) / {_ALIGN} * {_ALIGN};"
+            " (void)zone;"
         )
         own.statements.append(f"const int64_t zone = {own.end}; (void)zone;")
         texts = [self._shapes(), self._arena_bytes(arena, zone_bytes)]
@@ -290,7 +289,9 @@ class _ProgramWriter:
             self.prepared.append(buffer)
             name = self.table.add(code, "pack")
             call = f"{name}(run, {', '.join(f'@{b}@' for b in code.buffers)})"
-            calls.append(f"if (const int status = {call}) return status;" if code.status else f"{call};")
+            calls.append(
+                f"if (const int status = {call}) return status;" if code.status else f"{call};"
+            )
             used.extend(b for b in code.buffers if b not in used)
             rows.append(f"{{0, {name}_bytes}}")
         return rows
@@ -336,15 +337,17 @@ class _ProgramWriter:
         return "\n".join(lines)
 
 
+_RESERVED_TEXT = """
+    run f sizes status zone int float double bool char long short void const static return if for
+    while do else auto new delete this class struct union enum template typename namespace using
+    operator and or not xor register signed unsigned inline extern public private protected virtual
+    friend goto switch case default break continue sizeof true false nullptr memcpy vec mask load
+    store select convert exp log sin cos tan sqrt abs pow floor ceil round trunc sign fma gather
+    scatter asm typedef volatile mutable throw try catch export explicit bf16 f16 detail Run Frame
+    Pool
+"""
 #: Names in the functions that buffers must not take.
-_RESERVED = frozenset(
-    "run f sizes status int float double bool char long short void const static return if for while "
-    "do else auto new delete this class struct union enum template typename namespace using operator "
-    "and or not xor register signed unsigned inline extern public private protected virtual friend "
-    "goto switch case default break continue sizeof true false nullptr memcpy vec mask load store "
-    "select convert exp log sin cos tan sqrt abs pow floor ceil round trunc sign fma gather scatter "
-    "asm typedef volatile mutable throw try catch export explicit bf16 f16 detail Run Frame Pool".split()
-)
+_RESERVED = frozenset(_RESERVED_TEXT.split())
 
 
 def _resolved(call: str, names: dict[str, str]) -> str:

@@ -27,7 +27,14 @@ _VECTOR_BLOCK = 64
 _UNROLL = 4
 _CHEAP = 6  # operations in a body that is worth unrolling
 _SHORT = 8  # a loop this short is no level of its own
-_HORIZONTAL = {"add": "hsum", "mul": "hprod", "min": "hmin", "max": "hmax", "any": "any", "all": "all"}
+_HORIZONTAL = {
+    "add": "hsum",
+    "mul": "hprod",
+    "min": "hmin",
+    "max": "hmax",
+    "any": "any",
+    "all": "all",
+}
 _ARGUMENT = ("argmin", "argmax")
 
 
@@ -202,9 +209,7 @@ def _open_parts(
     return parts
 
 
-def _close_parts(
-    ctx: Context, parts: list[tuple[AccumulatorState, AccumulatorState]]
-) -> None:
+def _close_parts(ctx: Context, parts: list[tuple[AccumulatorState, AccumulatorState]]) -> None:
     for state, part in parts:
         ctx.writer.line(f"{state.text} = {state.text} + {part.text};")
         ctx.accumulators[state.name] = state

@@ -14,7 +14,8 @@ from ptc.loops.nodes import DType
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The text of an expression that was emitted. `atom`: safe as an operand without parentheses."""
+    """The text of an expression that was emitted. `atom`: safe as an operand without
+    parentheses."""
 
     text: str
     dtype: DType
@@ -29,8 +30,8 @@ class Value:
 @dataclass(slots=True)
 class Block:
     """One open block. `defines` are IR names bound in it, `stores` the buffers written in it or in
-    blocks inside; `fixed`: nothing may be hoisted out of it (its code may not run at all). The header
-    is written when the block ends, behind what was hoisted out of it."""
+    blocks inside; `fixed`: nothing may be hoisted out of it (its code may not run at all). The
+    header is written when the block ends, behind what was hoisted out of it."""
 
     header: str = ""
     lines: list[str] = field(default_factory=list[str])

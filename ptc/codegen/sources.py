@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 class Unit:
     """One translation unit.
 
-    `baseline` units are compiled without the target's instruction set: they run before the CPU check.
-    `cost` is an estimate of the compile time in arbitrary units; expensive units start first.
+    `baseline` units are compiled without the target's instruction set: they run before the CPU
+    check. `cost` is an estimate of the compile time in arbitrary units; expensive units start
+    first.
     """
 
     name: str

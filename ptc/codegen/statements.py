@@ -136,46 +136,37 @@ def _vector_loop(ctx: Context, loop: Loop, start: str, end: str | None) -> None:
     width = choose_width(ctx, loop)
     if width == 0:
         raise UnvectorisableError
-    extent = loop.extent.constant if end is None else None
-    known = loop.extent.constant
+    extent = loop.extent.constant
     limit = end if end is not None else ctx.text(loop.extent)
-    stores = stored(loop.body)
-    empty = not ctx.ranges.nonnegative(loop.extent - 1)
-    has_tail = known is None or known % width != 0
+    lanes = Lanes(loop.var, width)
     with ctx.variable(loop.var, loop.extent) as name:
-        if extent == width:
-            ctx.writer.open("", stores)
-            ctx.writer.line(f"const int64_t {name} = 0;")
+        if end is None and extent == width:
+            _lanes_block(ctx, loop, lanes, "", f"const int64_t {name} = 0;")
+        elif extent is not None and extent % width == 0:
+            header = f"for (int64_t {name} = {start}; {name} < {limit}; {name} += {width})"
+            _lanes_block(ctx, loop, lanes, header)
         else:
-            counter = name if not has_tail else ctx.writer.fresh("k")
-            if has_tail:
-                ctx.writer.line(f"int64_t {counter} = {start};")
-                header = f"for (; {counter} + {width} <= {limit}; {counter} += {width})"
-            else:
-                header = (
-                    f"for (int64_t {name} = {start}; {name} < {limit}; {name} += {width})"
-                )
-            ctx.writer.open(header, stores, fixed=empty)
-            if has_tail:
-                ctx.writer.line(f"const int64_t {name} = {counter};")
-        lanes = Lanes(loop.var, width)
-        _lanes_body(ctx, loop, lanes)
-        ctx.writer.close()
-        if has_tail:
-            assert extent != width
-            ctx.writer.open(f"if ({counter} < {limit})", stores, fixed=empty)
-            ctx.writer.line(f"const int64_t {name} = {counter};")
-            count = ctx.writer.fresh("c")
-            amount = str(known % width) if known is not None else f"(int)({limit} - {counter})"
-            ctx.writer.line(f"const int {count} = {amount};")
-            _lanes_body(ctx, loop, replace(lanes, count=count))
-            ctx.writer.close()
+            k, count = ctx.writer.fresh("k"), ctx.writer.fresh("c")
+            ctx.writer.line(f"int64_t {k} = {start};")
+            header = f"for (; {k} + {width} <= {limit}; {k} += {width})"
+            first = f"const int64_t {name} = {k};"
+            _lanes_block(ctx, loop, lanes, header, first)
+            rest = str(extent % width) if extent is not None else f"(int)({limit} - {k})"
+            some = replace(lanes, count=count)
+            number = f"const int {count} = {rest};"
+            _lanes_block(ctx, loop, some, f"if ({k} < {limit})", first, number)
 
 
-def _lanes_body(ctx: Context, loop: Loop, lanes: Lanes) -> None:
+def _lanes_block(ctx: Context, loop: Loop, lanes: Lanes, header: str, *lines: str) -> None:
+    """`header { lines; body }`, the body for `lanes` at a time."""
+    empty = not ctx.ranges.nonnegative(loop.extent - 1)
+    ctx.writer.open(header, stored(loop.body), fixed=empty)
+    for line in lines:
+        ctx.writer.line(line)
     ctx.writer.define(loop.var)
     with ctx.vector(lanes):
         write_statements(ctx, loop.body)
+    ctx.writer.close()
 
 
 # --- lets and stores ----------------------------------------------------------------------------

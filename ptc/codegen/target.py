@@ -57,8 +57,8 @@ _TRIPLE = re.compile(r"(x86_64|aarch64)-linux-(gnu|musl)")
 class Target:
     """A build target. `isa` is `native` or a level of `_LEVELS`.
 
-    `vector_bytes` is the width generated code is laid out for and `features` what `ptc_open` checks;
-    both are filled by `parse` for named levels and by `toolchain.resolve` for `native`.
+    `vector_bytes` is the width generated code is laid out for and `features` what `ptc_open`
+    checks; both are filled by `parse` for named levels and by `toolchain.resolve` for `native`.
     """
 
     triple: str = "x86_64-linux-gnu"

@@ -1,14 +1,15 @@
 """Building: C++ sources to a shared library with the compiler found on this machine.
 
 Takes `Sources` and a `Target`, gives the path of a library in the cache. Owns the search for a
-compiler, its flags, parallel compilation, the cache keys and the wording of build failures. Must not
-know what the sources compute.
+compiler, its flags, parallel compilation, the cache keys and the wording of build failures. Must
+not know what the sources compute.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import importlib
 import json
 import re
 import shlex
@@ -102,10 +103,10 @@ def _find_compiler(wanted: str | None) -> Compiler:
 
 def _zig_command() -> tuple[str, ...] | None:
     try:
-        import ziglang  # noqa: PLC0415 - optional extra
+        package = importlib.import_module("ziglang")  # an optional extra
     except ImportError:
         return None
-    binary = Path(ziglang.__file__).parent / "zig"
+    binary = Path(str(package.__file__)).parent / "zig"
     return (str(binary), "c++") if binary.exists() else None
 
 
@@ -150,7 +151,8 @@ def _native_macros(compiler: Compiler, cpu: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _cpu_model() -> str:
-    """What distinguishes this machine's CPU: `-march=native` objects must not travel with a cache."""
+    """What distinguishes this machine's CPU: `-march=native` objects must not travel with a
+    cache."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -177,8 +179,8 @@ def build(
 ) -> BuildResult:
     """Compile and link. `cache` defaults to the settings' folder, `jobs` to the settings' number.
 
-    Errors: PTC-C001 without a compiler, PTC-C003 when the disk is full or not writable; a source that
-    does not compile is an InternalError that names a folder with the sources.
+    Errors: PTC-C001 without a compiler, PTC-C003 when the disk is full or not writable; a source
+    that does not compile is an InternalError that names a folder with the sources.
     """
     current = settings.current()
     compiler = find_compiler()
@@ -270,7 +272,8 @@ def _link(
 
 
 def _link_driver(compiler: Compiler) -> tuple[str, ...]:
-    """The C driver of the same compiler: g++ would add libstdc++, for which nothing here has a use."""
+    """The C driver of the same compiler: g++ would add libstdc++, for which nothing here has a
+    use."""
     head, *rest = compiler.command
     if rest == ["c++"] and Path(head).name == "zig":
         return (head, "cc")
@@ -283,9 +286,7 @@ def _link_driver(compiler: Compiler) -> tuple[str, ...]:
     return (*compiler.command, "-nodefaultlibs", "-lc", "-lm", "-lgcc")
 
 
-def _unit_flags(
-    unit: Unit, target: Target, compiler: Compiler, optimise: str
-) -> tuple[str, ...]:
+def _unit_flags(unit: Unit, target: Target, compiler: Compiler, optimise: str) -> tuple[str, ...]:
     if unit.baseline:
         return ("-O1", *_COMMON_FLAGS)  # the host's code is not worth the optimiser's time
     return (optimise, *_COMMON_FLAGS, *_target_flags(target, compiler))

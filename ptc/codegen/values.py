@@ -1,8 +1,8 @@
 """Expressions to C++: the same text for scalars and for vectors.
 
 Takes an `Expr` and the `Context`, gives a `Value` after writing the temporaries it needs. A value
-is uniform (a scalar) unless it depends on the lanes of the vector loop in force; uniform operands are
-broadcast where they meet vectors.
+is uniform (a scalar) unless it depends on the lanes of the vector loop in force; uniform operands
+are broadcast where they meet vectors.
 """
 
 from __future__ import annotations

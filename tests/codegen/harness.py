@@ -64,8 +64,10 @@ class Library:
         shapes: list[tuple[tuple[int, ...], DType]] = []
         for output in program.outputs:
             dtype = DType.I64 if isinstance(output, Index) else program.buffers[output].dtype
-            shape = () if isinstance(output, Index) else tuple(
-                int(d.evaluate(known)) for d in program.buffers[output].shape
+            shape = (
+                ()
+                if isinstance(output, Index)
+                else tuple(int(d.evaluate(known)) for d in program.buffers[output].shape)
             )
             size = int(np.prod(shape)) * dtype.itemsize
             block = np.full(size + 2 * GUARD, 0xFF, np.uint8)
@@ -104,7 +106,9 @@ def in_memory(buffer: Buffer, values: np.ndarray, sizes: Mapping[str, int]) -> n
     """`values` laid out with the buffer's strides; memory between elements is poison."""
     shape = [int(d.evaluate(sizes)) for d in buffer.shape]
     strides = [int(s.evaluate(sizes)) for s in buffer.strides]
-    span = 1 + sum(s * (d - 1) for s, d in zip(strides, shape, strict=True)) if 0 not in shape else 1
+    span = (
+        1 + sum(s * (d - 1) for s, d in zip(strides, shape, strict=True)) if 0 not in shape else 1
+    )
     block = np.full(span * buffer.dtype.itemsize, 0xFF, np.uint8).view(values.dtype)
     view = np.lib.stride_tricks.as_strided(
         block, shape, [s * values.dtype.itemsize for s in strides], writeable=True
@@ -150,7 +154,9 @@ def compile_entries(
     keep: list[Any] = []
     if not live and generated.weights:
         buffers = {n: b for e in entries for n, b in e.program.buffers.items()}
-        arrays = [in_memory(buffers[w.name], (weights or {})[w.name], {}) for w in generated.weights]
+        arrays = [
+            in_memory(buffers[w.name], (weights or {})[w.name], {}) for w in generated.weights
+        ]
         pointers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         keep = [arrays, pointers]
         options.weight_pointers = ctypes.cast(pointers, ctypes.POINTER(ctypes.c_void_p))
@@ -161,7 +167,14 @@ def compile_entries(
         raise NativeError(f"open: {status}: {message.value.decode()}")
     assert api.session_new(model, ctypes.byref(session)) == 0
     return Library(
-        generated, result.library, api, model, session, {e.name: e for e in entries}, live, keep,
+        generated,
+        result.library,
+        api,
+        model,
+        session,
+        {e.name: e for e in entries},
+        live,
+        keep,
         weights or {},
     )
 

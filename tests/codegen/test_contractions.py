@@ -107,7 +107,8 @@ def test_empty() -> None:
 
 def test_transposed_output_and_row_bias() -> None:
     """Stores that run across the lanes, loads that do not move with them."""
-    check(program("""
+    check(
+        program("""
         program attention_scores
         input a: f32[2, 9, 24] strides(216, 24, 1)
         input c: f32[2, 24, 21] strides(504, 21, 1)
@@ -127,7 +128,9 @@ def test_transposed_output_and_row_bias() -> None:
             let v = add(%acc, r[b, m])
             y[b, n, m] = %v
             z[b, m, n] = gt(%v, 0.0:f32)
-    """), factor=8.0)
+    """),
+        factor=8.0,
+    )
 
 
 def test_threads() -> None:

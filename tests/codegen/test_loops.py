@@ -59,7 +59,8 @@ def test_long_scalar_sum_is_accurate() -> None:
 
 @pytest.mark.parametrize("inner", ["reduce", "reduce vector"])
 def test_nested_reduction(inner: str) -> None:
-    check(program(f"""
+    check(
+        program(f"""
         program nested
         input x: f32[5, 9, 21] strides(189, 21, 1)
         output y: f32[9] strides(1)
@@ -75,12 +76,14 @@ def test_nested_reduction(inner: str) -> None:
                 update a <- %v
                 update m <- %v
             y[c] = add(%a, %m)
-    """))
+    """)
+    )
 
 
 def test_vector_over_outputs_of_a_reduction() -> None:
     """Columns: accumulators are vectors, the reduction is inside."""
-    check(program("""
+    check(
+        program("""
         program columns
         size s0 "n" [1..]
         input x: f32[300, s0] strides(s0, 1)
@@ -93,7 +96,10 @@ def test_vector_over_outputs_of_a_reduction() -> None:
             for i in 300 reduce:
               update a <- x[i, j]
             y[j] = %a
-    """), sizes={"s0": 37}, factor=4.0)
+    """),
+        sizes={"s0": 37},
+        factor=4.0,
+    )
 
 
 @pytest.mark.parametrize("op", ["argmax", "argmin"])
@@ -121,7 +127,8 @@ def test_positions(op: str, outer: str) -> None:
 
 
 def test_strided_transposed_and_expanded() -> None:
-    check(program("""
+    check(
+        program("""
         program strides
         input x: f32[23, 19] strides(1, 23)
         input b: f32[23, 19] strides(0, 1)
@@ -137,7 +144,8 @@ def test_strided_transposed_and_expanded() -> None:
           for i in 23 parallel:
             for j in 19 vector:
               y[i, j] = t[j, i]
-    """))
+    """)
+    )
 
 
 def test_division_and_remainder_in_accesses() -> None:
@@ -160,7 +168,8 @@ def test_division_and_remainder_in_accesses() -> None:
 def test_masked_loads() -> None:
     """Padding: positions outside are never read."""
     for kind in ("parallel", "vector"):
-        check(program(f"""
+        check(
+            program(f"""
             program pad
             input x: f32[5, 17] strides(17, 1)
             output y: f32[9, 21] strides(21, 1)
@@ -170,10 +179,13 @@ def test_masked_loads() -> None:
             kernel pad:
               for i in 9 parallel:
                 for j in 21 {kind}:
-                  let inside = and(and(ge(index:i64(i - 2), 0:i64), lt(index:i64(i - 2), 5:i64)), and(ge(index:i64(j - 2), 0:i64), lt(index:i64(j - 2), 17:i64)))
+                  let row = and(ge(index:i64(i - 2), 0:i64), lt(index:i64(i - 2), 5:i64))
+                  let column = and(ge(index:i64(j - 2), 0:i64), lt(index:i64(j - 2), 17:i64))
+                  let inside = and(%row, %column)
                   y[i, j] = masked(x[i - 2, j - 2], %inside, -1.0:f32)
                   z[i, j] = %inside
-        """))  # noqa: E501
+        """)
+        )
 
 
 def test_gather_by_let_bounds() -> None:
@@ -203,7 +215,8 @@ def test_gather_by_let_bounds() -> None:
 
 
 def test_scan() -> None:
-    check(program("""
+    check(
+        program("""
         program scan
         input x: f32[6, 21] strides(21, 1)
         output y: f32[6, 21] strides(21, 1)
@@ -222,7 +235,8 @@ def test_scan() -> None:
             for i in 6 serial:
               update a <- x[i, j]
               z[i, j] = %a
-    """))
+    """)
+    )
 
 
 def test_scatter_add() -> None:
@@ -273,7 +287,8 @@ def test_checks_fail_the_run() -> None:
 def test_row_scratch() -> None:
     """Softmax with its exponentials kept in a LOCAL buffer, on the stack and allocated."""
     for n, size in (("37", 37), ("s0", 41), ("20000", 20000)):
-        check(program(f"""
+        check(
+            program(f"""
             program softmax
             size s0 "n" [1..]
             input x: f32[3, {n}] strides({n}, 1)
@@ -294,12 +309,16 @@ def test_row_scratch() -> None:
                   update s <- %e
                 for j in {n} vector:
                   y[i, j] = div(row[j], %s)
-        """), sizes={"s0": size}, factor=4.0)
+        """),
+            sizes={"s0": size},
+            factor=4.0,
+        )
 
 
 def test_low_precision_rows() -> None:
     for dtype in ("bf16", "f16"):
-        check(program(f"""
+        check(
+            program(f"""
             program low
             input x: {dtype}[5, 45] strides(45, 1)
             output y: {dtype}[5, 45] strides(45, 1)
@@ -314,7 +333,8 @@ def test_low_precision_rows() -> None:
                   y[i, j] = cast:{dtype}(mul(%v, 1.5:f32))
                   b[i, j] = gt(%v, 0.0:f32)
                   w[i, j] = cast:f64(%v)
-        """))
+        """)
+        )
 
 
 def test_threads_give_the_same() -> None:

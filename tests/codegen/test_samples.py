@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import torch
 from harness import Library, NativeError, compile_entries
+from torch._ops import OpOverload
+
 from ptc.codegen.entry import Entry
 from ptc.loops.nodes import BufferKind, Program
 from ptc.ops import registry, sampling
@@ -19,7 +21,6 @@ from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import schedule
 from ptc.support.diagnostics import CompileError
-from torch._ops import OpOverload
 
 BATCH = 150
 

@@ -84,9 +84,7 @@ def build_program(vector: bool) -> tuple[Program, dict[str, np.ndarray], list[st
 
     i = Index.var("i")
     for number, (op, args, out) in enumerate(signatures()):
-        names = [
-            buffer(f"a{number}_{j}", d, BufferKind.INPUT) for j, d in enumerate(args)
-        ]
+        names = [buffer(f"a{number}_{j}", d, BufferKind.INPUT) for j, d in enumerate(args)]
         for j, (name, dtype) in enumerate(zip(names, args, strict=True)):
             given[name] = operand(rng, op, j, dtype)
         target = buffer(f"r{number}", out, BufferKind.OUTPUT)
@@ -128,7 +126,8 @@ def test_equal_kernels_share_a_function() -> None:
     buffers = {
         n: Buffer(n, DType.F32, (Index.const(COUNT),), (Index.const(1),), kind)
         for n, kind in zip(
-            names, [BufferKind.INPUT, BufferKind.TEMP, BufferKind.TEMP, BufferKind.OUTPUT],
+            names,
+            [BufferKind.INPUT, BufferKind.TEMP, BufferKind.TEMP, BufferKind.OUTPUT],
             strict=True,
         )
     }
