@@ -220,10 +220,7 @@ def _concrete(operation: Operation, arg: int | None) -> list[ConcreteInstr]:
         word = ConcreteInstr(operation.opname, location=location)
     else:
         word = ConcreteInstr(operation.opname, arg, location=location)
-    return [
-        word,
-        *(ConcreteInstr("CACHE", 0, location=location) for _ in range(word.use_cache_opcodes())),
-    ]
+    return [word, *[ConcreteInstr("CACHE", 0, location=location)] * word.use_cache_opcodes()]
 
 
 def _location(position: Position | None) -> InstrLocation:
@@ -266,7 +263,8 @@ def _label_units(items: Sequence[Item], concrete: list[list[ConcreteInstr]]) -> 
 
 
 def _units(words: list[ConcreteInstr]) -> int:
-    return sum(word.size for word in words) // 2
+    # Only the instruction itself can grow (EXTENDED_ARG); CACHE words are one unit each.
+    return words[0].size // 2 + len(words) - 1
 
 
 def _exception_table(

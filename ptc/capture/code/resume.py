@@ -64,17 +64,21 @@ def make_resume(code: CodeType, at: int, layout: Layout) -> ResumeCode:
     coroutines, and between KW_NAMES and its CALL; ValueError if `layout` contradicts what the code
     can have there.
     """
-    layout = canonical(code, at, layout)
     known = _resumes.get(code, (at, layout))
     if known is not None:
         return known
+    asked, layout = layout, canonical(code, at, layout)
+    made = _resumes.get(code, (at, layout)) or _make(code, at, layout)
+    _resumes.put(code, made, (at, layout))
+    return _resumes.put(code, made, (at, asked))
+
+
+def _make(code: CodeType, at: int, layout: Layout) -> ResumeCode:
     first = traced_back(code, at, layout)
     if first is None:
-        made = _make(code, at, layout)
-    else:
-        original = make_resume(first.code, first.at, first.layout)
-        made = dataclasses.replace(original, arguments=first.own_arguments(original.arguments))
-    return _resumes.put(code, made, (at, layout))
+        return _assemble(code, at, layout)
+    original = make_resume(first.code, first.at, first.layout)
+    return dataclasses.replace(original, arguments=first.own_arguments(original.arguments))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ def traced_back(code: CodeType, at: int, layout: Layout) -> TracedBack | None:
     return TracedBack(source.code, index, Layout(layout.null, bound, keep), own_names)
 
 
-def _make(code: CodeType, at: int, layout: Layout) -> ResumeCode:
+def _assemble(code: CodeType, at: int, layout: Layout) -> ResumeCode:
     entry = plan_entry(code, at, layout)
     emitter = entry.emitter(f"{code.co_qualname}.<resume at line {entry.line}>")
     entry.start(emitter)

@@ -56,18 +56,23 @@ def make_step(code: CodeType, at: int, layout: Layout, dispatch: Dispatch) -> St
     A method load (`x.f` about to be called) always yields the bound method and a NULL, so that the
     layout after it is known. RETURN_VALUE and RETURN_CONST simply return. Errors as `make_resume`.
     """
-    at = decode(code).call_unit(at)[0]
-    layout = canonical(code, at, layout)
-    known = _steps.get(code, (at, layout, dispatch))
+    asked = (at, layout, dispatch)
+    known = _steps.get(code, asked)
     if known is not None:
         return known
+    at = decode(code).call_unit(at)[0]
+    layout = canonical(code, at, layout)
+    made = _steps.get(code, (at, layout, dispatch)) or _make(code, at, layout, dispatch)
+    _steps.put(code, made, (at, layout, dispatch))
+    return _steps.put(code, made, asked)
+
+
+def _make(code: CodeType, at: int, layout: Layout, dispatch: Dispatch) -> StepCode:
     first = traced_back(code, at, layout)
     if first is None:
-        made = _Step(code, at, layout, dispatch).build()
-    else:
-        original = make_step(first.code, first.at, first.layout, dispatch)
-        made = dataclasses.replace(original, arguments=first.own_arguments(original.arguments))
-    return _steps.put(code, made, (at, layout, dispatch))
+        return _Step(code, at, layout, dispatch).build()
+    original = make_step(first.code, first.at, first.layout, dispatch)
+    return dataclasses.replace(original, arguments=first.own_arguments(original.arguments))
 
 
 class _Step:

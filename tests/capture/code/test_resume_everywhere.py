@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ptc.capture.code import ArgumentKind, Layout, ResumeRefused, decode, make_resume
+from ptc.capture.code import ArgumentKind, Layout, ResumeRefused, decode, make_resume, versions
 from ptc.capture.code.resume import origin
 from tests.capture.code import corpus, stepping
 
@@ -90,6 +90,27 @@ def test_extended_arguments() -> None:
             values[a.name if a.kind is ArgumentKind.LOCAL else a.position] for a in resume.arguments
         ]
         assert stepping.closed(resume, function)(*arguments) == expected
+
+
+NEW_SYNTAX = """
+def generic(x):
+    type Pair[T] = tuple[T, T]
+
+    def first[T](pair: Pair[T]) -> T:
+        return pair[0]
+
+    class Holder[T]:
+        item: T = first((x, 1))
+
+    return note(Holder.item), str(Pair), first.__type_params__[0].__name__
+"""
+
+
+@pytest.mark.skipif(versions.VERSION < (3, 12), reason="type parameters came with 3.12")
+def test_type_parameters() -> None:
+    scope: dict[str, Any] = {"note": corpus.note}
+    exec(compile(NEW_SYNTAX, "<new>", "exec"), scope)
+    test_every_boundary(scope["generic"], (3,), {})
 
 
 @pytest.mark.parametrize("reason", corpus.REFUSED)
