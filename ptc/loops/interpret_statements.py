@@ -463,7 +463,7 @@ def _better(value: Array, state: AccumulatorState) -> Array:
 
 def _take(state: AccumulatorState, take: Array, value: Array, position: Array) -> None:
     state.value = np.where(take, value, state.value)
-    state.position = np.where(take, position, state.position)
+    state.position = np.where(take, position, np.asarray(state.position))
     state.started = np.asarray(state.started) | take
 
 

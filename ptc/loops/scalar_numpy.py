@@ -71,7 +71,7 @@ def cast(x: Array, source: DType, target: DType) -> Array:
     if target is DType.F16 and source is not DType.F32:
         return x.astype(np.float32).astype(np.float16)
     if source in (DType.C64, DType.C128) and target not in (DType.C64, DType.C128):
-        x = x.real
+        x = np.real(x)
     if target.is_int and target is not DType.I64 and source.is_float:
         # through i64, as compilers do on 64-bit machines for in-range values; then wrap
         return x.astype(np.int64).astype(VALUE_TYPES[target])

@@ -10,6 +10,7 @@ from ptc.loops.verifier import verify
 from ptc.schedule.fuse import fuse_elementwise, fuse_positions, fuse_prepare, fuse_rows
 from ptc.schedule.layout import choose_layouts
 from ptc.schedule.memory import plan_memory
+from ptc.schedule.positions import fold_positions
 from ptc.schedule.prepare import fold_scales, move_costly, move_to_prepare
 from ptc.schedule.share import share_values
 from ptc.schedule.simplify import fold_constants, remove_dead_kernels
@@ -46,6 +47,7 @@ def passes(options: Options) -> list[tuple[str, Pass]]:
         ("positions", fuse_positions),
         *([("prepare-costly", move_costly)] if options.freeze else []),
         ("fuse-elementwise", fuse_elementwise),
+        ("decide", fold_positions),
         *(frozen if options.freeze else []),
         ("layout", choose_layouts),
         ("fuse-rows", fuse_rows),
