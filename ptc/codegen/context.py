@@ -14,7 +14,7 @@ from ptc.codegen.cpp_index import index_text, lane_form, operand_text
 from ptc.codegen.scopes import Value, Writer
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index
-from ptc.loops.nodes import Buffer, BufferKind, DType, Expr, Size
+from ptc.loops.nodes import Buffer, DType, Expr, Size
 
 
 class UnvectorisableError(Exception):
@@ -148,8 +148,3 @@ class Context:
 def size_ranges(sizes: tuple[Size, ...]) -> dict[str, tuple[int, int | None]]:
     """Inclusive ranges of the size symbols, as `Ranges` takes them."""
     return {s.symbol: (s.lower, s.upper) for s in sizes}
-
-
-def is_local(buffer: Buffer) -> bool:
-    """Whether the buffer is a kernel's own scratch."""
-    return buffer.kind is BufferKind.LOCAL

@@ -19,7 +19,6 @@ from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index
 from ptc.loops.nodes import (
     Buffer,
-    BufferKind,
     Kernel,
     Load,
     Loop,
@@ -313,8 +312,3 @@ def kernel_code(
 ) -> KernelCode:
     """`kernel` as C++ for vectors of `lanes` f32."""
     return _FunctionWriter(kernel, buffers, sizes, lanes, threads).write()
-
-
-def is_memory(buffer: Buffer) -> bool:
-    """Whether a buffer is passed to kernels as a pointer."""
-    return buffer.kind is not BufferKind.LOCAL
