@@ -34,3 +34,12 @@ def build(build_folder: Path, march: str) -> Builder:
         return native.build(source, march, build_folder, extra)
 
     return compiled
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Large sources for the baseline target take long to build: with `-m slow`."""
+    large = ("test_conv", "test_gemm")
+    for item in items:
+        spec = getattr(item, "callspec", None)
+        if spec and spec.params.get("march") == "x86-64" and item.path.stem in large:
+            item.add_marker(pytest.mark.slow)

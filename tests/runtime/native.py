@@ -1,7 +1,8 @@
 """Builds test libraries against ptc/runtime and gives arrays that show a kernel's overruns.
 
-`build` compiles C++ text with the product's flags (and all warnings as errors), once per text and target. `Guarded` memory ends (or
-begins) at an inaccessible page, so that a read or write one byte beyond dies at once.
+`build` compiles C++ text with the product's flags and all warnings as errors, once per text and
+target. `Guarded` memory ends (or begins) at an inaccessible page, so that a read or write one byte
+beyond dies at once.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 RUNTIME = Path(__file__).resolve().parents[2] / "ptc" / "runtime"
-FLAGS = (
-    "-std=c++17 -O2 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-exceptions -fno-rtti"
-    " -fno-strict-aliasing -fwrapv -Wall -Wextra -Werror -fPIC -shared"
-).split()
+FLAGS = [
+    *("-std=c++17", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"),
+    *("-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing", "-fwrapv"),
+    *("-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"),
+]
 
 Array = NDArray[Any]
 
@@ -46,6 +48,11 @@ def targets() -> list[str]:
     return ["x86-64", *wide, "native"]
 
 
+def text(name: str) -> str:
+    """The C++ text of a file beside this one."""
+    return (Path(__file__).parent / name).read_text()
+
+
 def build(source: str, march: str, folder: Path, extra: tuple[str, ...] = ()) -> ctypes.CDLL:
     """The library of `source` for `march`; compiled the first time it is asked for."""
     key = hashlib.sha256("\0".join([source, march, *extra]).encode()).hexdigest()[:16]
@@ -63,8 +70,8 @@ def build(source: str, march: str, folder: Path, extra: tuple[str, ...] = ()) ->
 class Guarded:
     """Memory for `count` elements between two pages that fault when touched.
 
-    At the end (default) the byte after the last element is out of bounds; at the start the byte before the
-    first one is. Floats are poisoned with NaN, integers with 0x7b.
+    At the end (default) the byte after the last element is out of bounds; at the start the byte
+    before the first one is. Floats are poisoned with NaN, integers with 0x7b.
     """
 
     def __init__(self, count: int, dtype: DTypeLike = np.float32, *, at_end: bool = True) -> None:
@@ -95,7 +102,10 @@ class Guarded:
 
 
 class Aligned:
-    """Scratch of `size` bytes on a 64-byte boundary with bands that must stay untouched. Poisoned with NaN."""
+    """Scratch of `size` bytes on a 64-byte boundary between bands that must stay untouched.
+
+    It is poisoned with NaN.
+    """
 
     BAND = 256
 
@@ -120,7 +130,7 @@ def long(value: int) -> ctypes.c_long:
 
 
 def relative_error(got: Array, want: Array) -> float:
-    """Largest difference over the largest reference value; inf if NaN appears where it should not."""
+    """Largest difference over the largest reference value; inf where NaN should not be."""
     if got.size == 0:
         return 0.0
     difference = np.abs(got.astype(np.float64) - want.astype(np.float64))

@@ -1,4 +1,4 @@
-"""ptc_attention.h against a float64 softmax: lengths, head dims, groups, masks, causal, rows without a key."""
+"""ptc_attention.h against a float64 softmax: lengths, head dims, groups, masks, causal, no key."""
 
 from __future__ import annotations
 
@@ -8,38 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from tests.runtime import native
 from tests.runtime.conftest import Builder
 from tests.runtime.native import Aligned, Array, Guarded, relative_error
 
-SOURCE = """
-#define PTC_THREADS_IMPLEMENTATION
-#include "ptc_attention.h"
-using namespace ptc;
-struct Out {
-  float* out; i64 heads, queries, dim; int* visits;
-  void operator()(f32v acc, i64 b, i64 h, i64 q, i64 d, int lanes) const {
-    i64 at = ((b * heads + h) * queries + q) * dim + d;
-    for (int i = 0; i < lanes; ++i) {
-      out[at + i] = acc.get(i);
-      ++visits[at + i];
-    }
-  }
-};
-extern "C" Pool* open_pool(int threads) { return pool_open(threads); }
-extern "C" void close_pool(Pool* p) { pool_close(p); }
-extern "C" long scratch(const Attention* s, int threads) { return attention_scratch(*s, threads); }
-extern "C" void run(Pool* pool, const Attention* s, const float* q, const float* k, const float* v, void* scratch,
-                    float* o, int* visits) {
-  Out out{o, s->heads, s->q_len, s->v_dim, visits};
-  if (s->v_dim == 64) attention<64>(pool, *s, q, k, v, scratch, out);
-  else attention(pool, *s, q, k, v, scratch, out);
-}
-"""
+SOURCE = native.text("attention.cpp")
 
 
 class Shape(ctypes.Structure):
     _fields_ = (
-        [(n, ctypes.c_int64) for n in "batch heads kv_heads q_len k_len dim v_dim".split()]
+        [
+            (n, ctypes.c_int64)
+            for n in ["batch", "heads", "kv_heads", "q_len", "k_len", "dim", "v_dim"]
+        ]
         + [(f"{t}_{d}", ctypes.c_int64) for t in "qkv" for d in "bhs"]
         + [("scale", ctypes.c_float), ("causal", ctypes.c_bool), ("mask", ctypes.c_void_p)]
         + [("mask_kind", ctypes.c_int)]
@@ -60,11 +41,18 @@ class Case:
 
 
 CASES = [
-    Case(1, 2, 2, 33, 70, 64, 64), Case(2, 4, 2, 5, 300, 32, 64), Case(1, 3, 1, 1, 513, 64, 64), Case(1, 2, 2, 2, 3, 16, 16),
-    Case(1, 1, 1, 100, 100, 80, 80, causal=True), Case(1, 2, 2, 40, 600, 7, 10), Case(1, 2, 1, 70, 30, 24, 72, causal=True),
-    Case(1, 1, 1, 3, 260, 20, 33, causal=True), Case(1, 2, 2, 197, 197, 64, 64), Case(1, 4, 4, 4, 1, 8, 5),
+    Case(1, 2, 2, 33, 70, 64, 64),
+    Case(2, 4, 2, 5, 300, 32, 64),
+    Case(1, 3, 1, 1, 513, 64, 64),
+    Case(1, 2, 2, 2, 3, 16, 16),
+    Case(1, 1, 1, 100, 100, 80, 80, causal=True),
+    Case(1, 2, 2, 40, 600, 7, 10),
+    Case(1, 2, 1, 70, 30, 24, 72, causal=True),
+    Case(1, 1, 1, 3, 260, 20, 33, causal=True),
+    Case(1, 2, 2, 197, 197, 64, 64),
+    Case(1, 4, 4, 4, 1, 8, 5),
     Case(1, 1, 1, 300, 300, 64, 64, causal=True),
-]  # fmt: skip
+]
 MASKS = ["none", "float", "bool", "float broadcast", "bool rows empty"]
 
 
@@ -85,7 +73,9 @@ def reference(case: Case, q: Array, k: Array, v: Array, mask: Array | None, scal
     return np.einsum("bhqk,bhkd->bhqd", weights, v)
 
 
-def make_mask(kind: str, case: Case, rng: np.random.Generator) -> tuple[Array | None, tuple[int, ...]]:
+def make_mask(
+    kind: str, case: Case, rng: np.random.Generator
+) -> tuple[Array | None, tuple[int, ...]]:
     """The mask and its strides (b, h, q, k)."""
     if kind == "none":
         return None, (0, 0, 0, 0)
@@ -111,9 +101,16 @@ def lib(build: Builder) -> ctypes.CDLL:
 
 
 def call(
-    lib: ctypes.CDLL, case: Case, q: Array, k: Array, v: Array, mask: Array | None, strides: tuple[int, ...],
-    scale: float, threads: int = 1,
-) -> Array:  # fmt: skip
+    lib: ctypes.CDLL,
+    case: Case,
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    strides: tuple[int, ...],
+    scale: float,
+    threads: int = 1,
+) -> Array:
     """q, k, v as [b, h, s, d] arrays in memory order [b, s, h, d], as projections give them."""
     given = [Guarded.of(np.ascontiguousarray(x.transpose(0, 2, 1, 3))) for x in (q, k, v)]
     held = None if mask is None else Guarded.of(mask)
@@ -124,14 +121,33 @@ def call(
     kind = 0 if mask is None else 1 if mask.dtype == np.bool_ else 2
     address = held.pointer.value if held else None
     shape = Shape(
-        case.batch, case.heads, case.kv, case.q, case.k, case.dim, case.v, *memory, scale, case.causal, address, kind, *strides
+        case.batch,
+        case.heads,
+        case.kv,
+        case.q,
+        case.k,
+        case.dim,
+        case.v,
+        *memory,
+        scale,
+        case.causal,
+        address,
+        kind,
+        *strides,
     )
     scratch = Aligned(lib.scratch(ctypes.byref(shape), threads))
     size = case.batch * case.heads * case.q * case.v
     out, visits = Guarded(size), Guarded(size, np.int32)
     visits.array[:] = 0
     pool = ctypes.c_void_p(lib.open_pool(threads) if threads > 1 else None)
-    lib.run(pool, ctypes.byref(shape), *(g.pointer for g in given), scratch.pointer, out.pointer, visits.pointer)
+    lib.run(
+        pool,
+        ctypes.byref(shape),
+        *(g.pointer for g in given),
+        scratch.pointer,
+        out.pointer,
+        visits.pointer,
+    )
     if threads > 1:
         lib.close_pool(pool)
     scratch.check()
@@ -140,7 +156,11 @@ def call(
 
 
 def tensors(case: Case, rng: np.random.Generator) -> list[Array]:
-    shapes = [(case.heads, case.q, case.dim), (case.kv, case.k, case.dim), (case.kv, case.k, case.v)]
+    shapes = [
+        (case.heads, case.q, case.dim),
+        (case.kv, case.k, case.dim),
+        (case.kv, case.k, case.v),
+    ]
     return [rng.normal(size=(case.batch, *s)).astype(np.float32) for s in shapes]
 
 

@@ -1,5 +1,8 @@
-"""ptc_conv.h against a direct float64 convolution: padding, stride, dilation, groups, one to three dimensions,
-depthwise and narrow groups, transposed, batches over threads."""
+"""ptc_conv.h and ptc_conv_transpose.h against a direct float64 convolution.
+
+Padding, stride, dilation, groups, one to three dimensions, depthwise and narrow groups, transposed,
+batches over threads.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.runtime import native
 from tests.runtime.conftest import Builder
 from tests.runtime.native import Aligned, Array, Guarded, long, relative_error
 
@@ -36,7 +40,13 @@ class Case:
     def out(self) -> Triple:
         sizes = []
         for i, k, s, p, d, e in zip(
-            self.size, self.kernel, self.stride, self.padding, self.dilation, self.extra, strict=True
+            self.size,
+            self.kernel,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.extra,
+            strict=True,
         ):
             if self.transposed:
                 sizes.append((i - 1) * s - 2 * p + d * (k - 1) + 1 + e)
@@ -47,11 +57,34 @@ class Case:
     def fields(self, *, known: bool) -> str:
         """The initialiser of the C++ struct; unknown sizes are -1."""
         n, size, out = (self.n, self.size, self.out) if known else (-1, (-1,) * 3, (-1,) * 3)
-        parts = [n, *size, self.ic, *out, self.oc, *self.kernel, *self.stride, *self.padding, *self.dilation, self.groups]
+        parts = [
+            n,
+            *size,
+            self.ic,
+            *out,
+            self.oc,
+            *self.kernel,
+            *self.stride,
+            *self.padding,
+            *self.dilation,
+            self.groups,
+        ]
         return ", ".join(map(str, parts))
 
 
-def flat(n: int, ic: int, oc: int, h: int, w: int, kh: int, kw: int, s: int = 1, p: int = 0, d: int = 1, g: int = 1) -> Case:
+def flat(
+    n: int,
+    ic: int,
+    oc: int,
+    h: int,
+    w: int,
+    kh: int,
+    kw: int,
+    s: int = 1,
+    p: int = 0,
+    d: int = 1,
+    g: int = 1,
+) -> Case:
     return Case(n, ic, oc, (1, h, w), (1, kh, kw), (1, s, s), (0, p, p), (1, d, d), g)
 
 
@@ -66,7 +99,9 @@ CASES = {
     "1x1 stride 2": flat(1, 33, 50, 7, 9, 1, 1, s=2),
     "1x1 padded": flat(1, 6, 7, 5, 6, 1, 1, p=1),
     "dilated": flat(1, 12, 20, 15, 14, 3, 3, p=2, d=2),
-    "dilated rows only": Case(1, 12, 20, (1, 15, 14), (1, 3, 3), padding=(0, 4, 1), dilation=(1, 4, 1)),
+    "dilated rows only": Case(
+        1, 12, 20, (1, 15, 14), (1, 3, 3), padding=(0, 4, 1), dilation=(1, 4, 1)
+    ),
     "wide padding": flat(1, 5, 6, 4, 6, 3, 3, p=3),
     "small image": flat(3, 20, 30, 4, 4, 3, 3, p=1),
     "one pixel out": flat(1, 20, 30, 3, 3, 3, 3),
@@ -93,37 +128,11 @@ CASES = {
     "3-D": Case(1, 6, 20, (5, 8, 9), (3, 3, 3), padding=(1, 1, 1)),
     "3-D strided": Case(2, 4, 10, (6, 9, 8), (2, 3, 2), (2, 1, 2), (0, 1, 0), (1, 2, 1)),
     "3-D depthwise": Case(1, 20, 20, (4, 6, 7), (3, 3, 3), padding=(1, 1, 1), groups=20),
-}  # fmt: skip
+}
 
-SOURCE = """
-#define PTC_THREADS_IMPLEMENTATION
-#include "HEADER"
-using namespace ptc;
-struct Out {
-  float* out; const float* bias; i64 channels; int* visits;
-  void operator()(f32v acc, i64 pixel, i64 channel, int lanes) const {
-    for (int i = 0; i < lanes; ++i) {
-      out[pixel * channels + channel + i] = acc.get(i) + bias[channel + i];
-      ++visits[pixel * channels + channel + i];
-    }
-  }
-};
-extern "C" Pool* open_pool(int threads) { return pool_open(threads); }
-extern "C" void close_pool(Pool* p) { pool_close(p); }
-"""
+SOURCE = native.text("conv.cpp")
 
-INSTANCE = """
-struct C{i} {{ static constexpr Conv conv = {{{known}}}; }};
-constexpr Conv actual{i} = {{{all}}};
-extern "C" long packed_size_{i}() {{ return {name}_packed_size(actual{i}); }}
-extern "C" long scratch_{i}(int threads) {{ return {name}_scratch(actual{i}, threads); }}
-extern "C" void pack_{i}(float* p, const float* w, long o, long ic, long d, long h, long x) {{
-  pack_{name}(p, actual{i}, w, o, ic, d, h, x);
-}}
-extern "C" void run_{i}(Pool* pool, const float* x, const float* p, void* s, float* o, const float* b, int* v) {{
-  {name}<C{i}>(pool, actual{i}, x, p, s, Out{{o, b, {oc}, v}});
-}}
-"""
+SHAPE = "struct {name} {{ static constexpr Conv conv = {{{fields}}}; }};"
 
 
 def reference(case: Case, x: Array, w: Array) -> Array:
@@ -133,23 +142,32 @@ def reference(case: Case, x: Array, w: Array) -> Array:
     for tap in product(*(range(k) for k in case.kernel)):
         ranges = []
         for axis in range(3):
-            at = np.arange(case.out[axis]) * case.stride[axis] - case.padding[axis] + tap[axis] * case.dilation[axis]
+            at = (
+                np.arange(case.out[axis]) * case.stride[axis]
+                - case.padding[axis]
+                + tap[axis] * case.dilation[axis]
+            )
             ranges.append((np.nonzero((at >= 0) & (at < case.size[axis]))[0], at))
         to = [r[0] for r in ranges]
         of = [r[1][r[0]] for r in ranges]
         for g in range(case.groups):
-            part = x[:, of[0]][:, :, of[1]][:, :, :, of[2], g * cg : (g + 1) * cg].astype(np.float64)
+            part = x[:, of[0]][:, :, of[1]][:, :, :, of[2], g * cg : (g + 1) * cg].astype(
+                np.float64
+            )
             weights = w[g * og : (g + 1) * og, :, *tap].astype(np.float64)
             index = np.ix_(range(case.n), *to, range(g * og, (g + 1) * og))
             out[index] += part @ weights.T
     return out
 
 
-def library(build: Builder, cases: dict[str, Case], header: str, name: str, *, known: bool) -> ctypes.CDLL:
-    parts = [SOURCE.replace("HEADER", header)]
+def library(build: Builder, cases: dict[str, Case], family: str, *, known: bool) -> ctypes.CDLL:
+    parts = [SOURCE]
+    # Names differ between libraries: a static data member of one name is one object in a process.
+    tag = f"{family}_{'static' if known else 'dynamic'}"
     for i, case in enumerate(cases.values()):
-        fields = {"known": case.fields(known=known), "all": case.fields(known=True)}
-        parts.append(INSTANCE.format(i=i, name=name, oc=case.oc, **fields))
+        for name, full in (("Known", known), ("Actual", True)):
+            parts.append(SHAPE.format(name=f"{name}_{tag}_{i}", fields=case.fields(known=full)))
+        parts.append(f"INSTANCE({i}, {family}, Known_{tag}_{i}, Actual_{tag}_{i})")
     lib = build("\n".join(parts))
     lib.open_pool.restype = ctypes.c_void_p
     for i in range(len(cases)):
@@ -158,7 +176,16 @@ def library(build: Builder, cases: dict[str, Case], header: str, name: str, *, k
     return lib
 
 
-def run(lib: ctypes.CDLL, index: int, case: Case, x: Array, w: Array, strides: tuple[int, ...], bias: Array, threads: int) -> Array:
+def run(
+    lib: ctypes.CDLL,
+    index: int,
+    case: Case,
+    x: Array,
+    w: Array,
+    strides: tuple[int, ...],
+    bias: Array,
+    threads: int,
+) -> Array:
     """Pack, run with guarded memory, check that each value was stored once."""
     packed = Aligned(getattr(lib, f"packed_size_{index}")() * 4)
     given = [Guarded.of(v) for v in (x, w, bias)]
@@ -171,7 +198,13 @@ def run(lib: ctypes.CDLL, index: int, case: Case, x: Array, w: Array, strides: t
     visits.array[:] = 0
     pool = ctypes.c_void_p(lib.open_pool(threads) if threads > 1 else None)
     getattr(lib, f"run_{index}")(
-        pool, given[0].pointer, packed.pointer, scratch.pointer, out.pointer, given[2].pointer, visits.pointer
+        pool,
+        given[0].pointer,
+        packed.pointer,
+        scratch.pointer,
+        out.pointer,
+        given[2].pointer,
+        visits.pointer,
     )
     if threads > 1:
         lib.close_pool(pool)
@@ -189,17 +222,26 @@ def element_strides(a: Array) -> tuple[int, ...]:
 
 
 # Sizes known only at run time: the cases that take another path then.
-DYNAMIC = ["3x3 odd", "stem", "1x1", "small image", "groups of 24", "depthwise", "depthwise tiny", "3-D strided"]
+DYNAMIC = [
+    "3x3 odd",
+    "stem",
+    "1x1",
+    "small image",
+    "groups of 24",
+    "depthwise",
+    "depthwise tiny",
+    "3-D strided",
+]
 
 
 @pytest.fixture(scope="module")
 def convolutions(build: Builder) -> ctypes.CDLL:
-    return library(build, CASES, "ptc_conv.h", "conv", known=True)
+    return library(build, CASES, "conv", known=True)
 
 
 @pytest.fixture(scope="module")
 def dynamic_convolutions(build: Builder) -> ctypes.CDLL:
-    return library(build, {k: CASES[k] for k in DYNAMIC}, "ptc_conv.h", "conv", known=False)
+    return library(build, {k: CASES[k] for k in DYNAMIC}, "conv", known=False)
 
 
 @pytest.mark.parametrize("name", DYNAMIC)
@@ -221,13 +263,44 @@ def check_convolution(convolutions: ctypes.CDLL, index: int, case: Case) -> None
     assert relative_error(got, want) < 2e-6
     # Filters in channels-last memory, and with more than one thread.
     last = np.ascontiguousarray(w.transpose(0, 2, 3, 4, 1))
-    again = run(convolutions, index, case, x, last, element_strides(last.transpose(0, 4, 1, 2, 3)), bias, threads=2)
+    again = run(
+        convolutions,
+        index,
+        case,
+        x,
+        last,
+        element_strides(last.transpose(0, 4, 1, 2, 3)),
+        bias,
+        threads=2,
+    )
     np.testing.assert_array_equal(again, got)
 
 
-def transposed(n: int, ic: int, oc: int, h: int, w: int, k: int, s: int = 1, p: int = 0, e: int = 0, d: int = 1, g: int = 1) -> Case:
+def transposed(
+    n: int,
+    ic: int,
+    oc: int,
+    h: int,
+    w: int,
+    k: int,
+    s: int = 1,
+    p: int = 0,
+    e: int = 0,
+    d: int = 1,
+    g: int = 1,
+) -> Case:
     return Case(
-        n, ic, oc, (1, h, w), (1, k, k), (1, s, s), (0, p, p), (1, d, d), g, transposed=True, extra=(0, e, e)
+        n,
+        ic,
+        oc,
+        (1, h, w),
+        (1, k, k),
+        (1, s, s),
+        (0, p, p),
+        (1, d, d),
+        g,
+        transposed=True,
+        extra=(0, e, e),
     )
 
 
@@ -243,8 +316,10 @@ TRANSPOSED = {
     "depthwise": transposed(1, 10, 10, 5, 6, 4, s=2, p=1, g=10),
     "wide padding": transposed(1, 4, 5, 6, 7, 5, p=4),
     "1-D": Case(2, 8, 12, (1, 1, 20), (1, 1, 16), (1, 1, 8), (0, 0, 4), transposed=True),
-    "3-D": Case(1, 5, 9, (3, 4, 5), (3, 2, 3), (2, 2, 1), (1, 0, 1), transposed=True, extra=(1, 0, 0)),
-}  # fmt: skip
+    "3-D": Case(
+        1, 5, 9, (3, 4, 5), (3, 2, 3), (2, 2, 1), (1, 0, 1), transposed=True, extra=(1, 0, 0)
+    ),
+}
 
 
 def transposed_reference(case: Case, x: Array, w: Array) -> Array:
@@ -255,19 +330,23 @@ def transposed_reference(case: Case, x: Array, w: Array) -> Array:
         for tap in product(*(range(k) for k in case.kernel)):
             at = [
                 i * s - p + k * d
-                for i, k, s, p, d in zip(position, tap, case.stride, case.padding, case.dilation, strict=True)
+                for i, k, s, p, d in zip(
+                    position, tap, case.stride, case.padding, case.dilation, strict=True
+                )
             ]
             if not all(0 <= a < o for a, o in zip(at, case.out, strict=True)):
                 continue
             for g in range(case.groups):
                 part = x[:, *position, g * cg : (g + 1) * cg].astype(np.float64)
-                out[:, *at, g * og : (g + 1) * og] += part @ w[g * cg : (g + 1) * cg, :, *tap].astype(np.float64)
+                out[:, *at, g * og : (g + 1) * og] += part @ w[
+                    g * cg : (g + 1) * cg, :, *tap
+                ].astype(np.float64)
     return out
 
 
 @pytest.fixture(scope="module")
 def transposed_library(build: Builder) -> ctypes.CDLL:
-    return library(build, TRANSPOSED, "ptc_conv_transpose.h", "conv_transpose", known=False)
+    return library(build, TRANSPOSED, "conv_transpose", known=False)
 
 
 @pytest.mark.parametrize("index", range(len(TRANSPOSED)), ids=lambda i: list(TRANSPOSED)[i])

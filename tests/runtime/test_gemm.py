@@ -1,4 +1,4 @@
-"""ptc_gemm.h against float64 NumPy: packed and live operands, odd sizes, every layout and element type."""
+"""ptc_gemm.h against float64 NumPy: packed and live operands, odd sizes, layouts, element types."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from tests.runtime import native
 from tests.runtime.conftest import Builder
 from tests.runtime.native import Aligned, Array, Guarded, long, relative_error
 
@@ -20,86 +21,48 @@ class Sizes(NamedTuple):
 
 # Tails of rows and columns, one row, one column, deep and shallow k, more than one block of k.
 SIZES = [
-    Sizes(1, 10, 33), Sizes(2, 17, 5), Sizes(4, 100, 256), Sizes(5, 300, 257), Sizes(7, 33, 513), Sizes(9, 113, 31),
-    Sizes(17, 96, 300), Sizes(197, 64, 64), Sizes(13, 80, 2500), Sizes(1, 1100, 70), Sizes(3, 1030, 19),
-]  # fmt: skip
+    Sizes(1, 10, 33),
+    Sizes(2, 17, 5),
+    Sizes(4, 100, 256),
+    Sizes(5, 300, 257),
+    Sizes(7, 33, 513),
+    Sizes(9, 113, 31),
+    Sizes(17, 96, 300),
+    Sizes(197, 64, 64),
+    Sizes(13, 80, 2500),
+    Sizes(1, 1100, 70),
+    Sizes(3, 1030, 19),
+]
 
-SOURCE = """
-#define PTC_THREADS_IMPLEMENTATION
-#include "ptc_gemm.h"
-using namespace ptc;
-// Adds a bias and stores anywhere; counts visits so that a value written twice shows.
-template <class T> struct Out {
-  T* out; const T* bias; i64 row, column; i64 batch; int* visits;
-  void put(vec<T, PTC_VLEN> acc, i64 at, i64 n, int lanes) const {
-    for (int i = 0; i < lanes; ++i) {
-      out[at + i * column] = (T)(acc.get(i) + bias[n + i]);
-      ++visits[at + i * column];
-    }
-  }
-  void operator()(vec<T, PTC_VLEN> acc, i64 m, i64 n, int lanes) const { put(acc, m * row + n * column, n, lanes); }
-  void operator()(vec<T, PTC_VLEN> acc, i64 b, i64 m, i64 n, int lanes) const {
-    put(acc, b * batch + m * row + n * column, n, lanes);
-  }
-};
-extern "C" Pool* open_pool(int threads) { return pool_open(threads); }
-extern "C" void close_pool(Pool* p) { pool_close(p); }
-template <class T> void pack(T* p, const T* b, long k, long n, long sk, long sn) { pack_b(p, b, k, n, sk, sn); }
-extern "C" long packed_size(long k, long n) { return packed_b_size<float>(k, n); }
-extern "C" long packed_size_double(long k, long n) { return packed_b_size<double>(k, n); }
-extern "C" void pack_float(float* p, const float* b, long k, long n, long sk, long sn) { pack_b(p, b, k, n, sk, sn); }
-extern "C" void pack_double(double* p, const double* b, long k, long n, long sk, long sn) { pack_b(p, b, k, n, sk, sn); }
-extern "C" void packed(Pool* pool, long m, long n, long k, const float* a, long lda, const float* p, float* o, const float* bias, int* v) {
-  gemm_packed(pool, m, n, k, a, lda, p, Out<float>{o, bias, n, 1, 0, v});
-}
-extern "C" void packed_double(Pool* pool, long m, long n, long k, const double* a, long lda, const double* p, double* o, const double* bias, int* v) {
-  gemm_packed(pool, m, n, k, a, lda, p, Out<double>{o, bias, n, 1, 0, v});
-}
-"""
-
-LIVE = """
-extern "C" long scratch_{t}_{a}(long m, long k, long ak, int threads) {{ return gemm_scratch<{t}, {a}>(m, k, ak, threads); }}
-extern "C" void live_{t}_{a}_{b}(Pool* pool, long batch, long m, long n, long k, const {a}* x, long xb, long am, long ak,
-    const {b}* w, long wb, long bk, long bn, void* s, {t}* o, const {t}* bias, int* v) {{
-  if (batch < 0) gemm<{t}>(pool, m, n, k, x, am, ak, w, bk, bn, s, Out<{t}>{{o, bias, n, 1, 0, v}});
-  else gemm_batched<{t}>(pool, batch, m, n, k, x, xb, am, ak, w, wb, bk, bn, s, Out<{t}>{{o, bias, n, 1, m * n, v}});
-}}
-"""
-
-STATIC = """
-extern "C" void packed_{i}(Pool* pool, const float* a, const float* p, float* o, const float* bias, int* v) {{
-  gemm_packed<Dims<{m}, {n}>>(pool, {m}, {n}, {k}, a, {k}, p, Out<float>{{o, bias, {n}, 1, 0, v}});
-}}
-extern "C" void live_{i}(Pool* pool, const float* a, long am, long ak, const float* w, long bk, long bn, void* s, float* o,
-    const float* bias, int* v) {{
-  gemm<float, Dims<{m}, {n}>>(pool, {m}, {n}, {k}, a, am, ak, w, bk, bn, s, Out<float>{{o, bias, {n}, 1, 0, v}});
-}}
-"""
+SOURCE = native.text("gemm.cpp")
 
 # (sum type, A type, B type)
 MIXED = [
-    ("float", "float", "float"), ("double", "double", "double"), ("float", "bf16", "bf16"), ("float", "f16", "f16"),
-    ("float", "float", "bf16"), ("int32_t", "int32_t", "int32_t"), ("int64_t", "int64_t", "int64_t"),
+    ("float", "float", "float"),
+    ("double", "double", "double"),
+    ("float", "bf16", "bf16"),
+    ("float", "f16", "f16"),
+    ("float", "float", "bf16"),
+    ("int32_t", "int32_t", "int32_t"),
+    ("int64_t", "int64_t", "int64_t"),
     ("int32_t", "uint8_t", "int8_t"),
-]  # fmt: skip
+]
 NUMPY = {
-    "float": np.float32, "double": np.float64, "int32_t": np.int32, "int64_t": np.int64, "uint8_t": np.uint8,
-    "int8_t": np.int8, "f16": np.float16, "bf16": np.uint16,
-}  # fmt: skip
+    "float": np.float32,
+    "double": np.float64,
+    "int32_t": np.int32,
+    "int64_t": np.int64,
+    "uint8_t": np.uint8,
+    "int8_t": np.int8,
+    "f16": np.float16,
+    "bf16": np.uint16,
+}
 
 
 @pytest.fixture(scope="module")
 def dynamic(build: Builder) -> ctypes.CDLL:
-    live = [LIVE.format(t=t, a=a, b=b) for t, a, b in MIXED]
-    seen: set[str] = set()
-    parts = [SOURCE]
-    for text in live:
-        for piece in text.strip().split("\nextern"):
-            piece = piece if piece.startswith("extern") else "extern" + piece
-            if piece not in seen:
-                seen.add(piece)
-                parts.append(piece)
-    lib = build("\n".join(parts))
+    scratches = sorted({f"SCRATCH({t}, {a})" for t, a, _ in MIXED})
+    lib = build("\n".join([SOURCE, *scratches, *(f"LIVE({t}, {a}, {b})" for t, a, b in MIXED)]))
     for name in ("packed_size", "packed_size_double"):
         getattr(lib, name).restype = ctypes.c_long
     for t, a, _ in MIXED:
@@ -110,8 +73,8 @@ def dynamic(build: Builder) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def static(build: Builder) -> ctypes.CDLL:
-    cases = [STATIC.format(i=i, m=s.m, n=s.n, k=s.k) for i, s in enumerate(SIZES)]
-    lib = build(SOURCE + "\n".join(cases))
+    cases = [f"STATIC({i}, {s.m}, {s.n}, {s.k})" for i, s in enumerate(SIZES)]
+    lib = build("\n".join([SOURCE, *cases]))
     lib.packed_size.restype = ctypes.c_long
     lib.open_pool.restype = ctypes.c_void_p
     return lib
@@ -149,7 +112,9 @@ def test_packed(static: ctypes.CDLL, dynamic: ctypes.CDLL, index: int, threads: 
     for stored, strides in ((b, (s.n, 1)), (np.ascontiguousarray(b.T), (1, s.k))):
         packed = Aligned(static.packed_size(long(s.k), long(s.n)) * 4)
         given = [Guarded.of(v) for v in (a, stored, bias)]
-        static.pack_float(packed.pointer, given[1].pointer, long(s.k), long(s.n), *map(long, strides))
+        static.pack_float(
+            packed.pointer, given[1].pointer, long(s.k), long(s.n), *map(long, strides)
+        )
         packed.check()
         out, visits = new_out(s.m * s.n)
         args = (given[0].pointer, packed.pointer, out.pointer, given[2].pointer, visits.pointer)
@@ -158,9 +123,17 @@ def test_packed(static: ctypes.CDLL, dynamic: ctypes.CDLL, index: int, threads: 
         if threads == 1:
             out, visits = new_out(s.m * s.n)
             dynamic.packed(
-                None, long(s.m), long(s.n), long(s.k), given[0].pointer, long(s.k), packed.pointer,
-                out.pointer, given[2].pointer, visits.pointer,
-            )  # fmt: skip
+                None,
+                long(s.m),
+                long(s.n),
+                long(s.k),
+                given[0].pointer,
+                long(s.k),
+                packed.pointer,
+                out.pointer,
+                given[2].pointer,
+                visits.pointer,
+            )
             check(out, visits, want)
     if threads > 1:
         static.close_pool(pool)
@@ -188,9 +161,16 @@ def test_live(static: ctypes.CDLL, index: int, threads: int) -> None:
         scratch = Aligned(size)
         out, visits = new_out(s.m * s.n)
         getattr(static, f"live_{index}")(
-            pool, x.pointer, *map(long, sx), w.pointer, *map(long, sw), scratch.pointer, out.pointer, c.pointer,
+            pool,
+            x.pointer,
+            *map(long, sx),
+            w.pointer,
+            *map(long, sw),
+            scratch.pointer,
+            out.pointer,
+            c.pointer,
             visits.pointer,
-        )  # fmt: skip
+        )
         check(out, visits, want)
     if threads > 1:
         static.close_pool(pool)
@@ -211,7 +191,9 @@ def as_type(values: Array, name: str) -> tuple[Array, Array]:
 @pytest.mark.parametrize("batch", [-1, 1, 5])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("t", "ta", "tb"), MIXED)
-def test_element_types(dynamic: ctypes.CDLL, t: str, ta: str, tb: str, transposed: bool, batch: int) -> None:
+def test_element_types(
+    dynamic: ctypes.CDLL, t: str, ta: str, tb: str, transposed: bool, batch: int
+) -> None:
     for s in (Sizes(1, 20, 70), Sizes(6, 37, 130), Sizes(33, 50, 65), Sizes(70, 19, 48)):
         rng = np.random.default_rng(7)
         count = max(batch, 1)
@@ -226,10 +208,23 @@ def test_element_types(dynamic: ctypes.CDLL, t: str, ta: str, tb: str, transpose
         scratch = Aligned(getattr(dynamic, f"scratch_{t}_{ta}")(long(s.m), long(s.k), long(1), 1))
         out, visits = new_out(count * s.m * s.n, NUMPY[t])
         getattr(dynamic, f"live_{t}_{ta}_{tb}")(
-            None, long(batch), long(s.m), long(s.n), long(s.k), given[0].pointer, long(s.m * s.k), long(s.k), long(1),
-            given[1].pointer, long(s.k * s.n), *map(long, strides), scratch.pointer, out.pointer, given[2].pointer,
+            None,
+            long(batch),
+            long(s.m),
+            long(s.n),
+            long(s.k),
+            given[0].pointer,
+            long(s.m * s.k),
+            long(s.k),
+            long(1),
+            given[1].pointer,
+            long(s.k * s.n),
+            *map(long, strides),
+            scratch.pointer,
+            out.pointer,
+            given[2].pointer,
             visits.pointer,
-        )  # fmt: skip
+        )
         scratch.check()
         check(out, visits, want, {"float": 2e-6, "double": 1e-14}.get(t, 0.0))
 
@@ -246,9 +241,24 @@ def test_batches_share_an_operand(dynamic: ctypes.CDLL, threads: int) -> None:
     out, visits = new_out(batch * s.m * s.n)
     pool = ctypes.c_void_p(dynamic.open_pool(threads))
     dynamic.live_float_float_float(
-        pool, long(batch), long(s.m), long(s.n), long(s.k), given[0].pointer, long(s.m * s.k), long(1), long(s.m),
-        given[1].pointer, long(0), long(s.n), long(1), scratch.pointer, out.pointer, given[2].pointer, visits.pointer,
-    )  # fmt: skip
+        pool,
+        long(batch),
+        long(s.m),
+        long(s.n),
+        long(s.k),
+        given[0].pointer,
+        long(s.m * s.k),
+        long(1),
+        long(s.m),
+        given[1].pointer,
+        long(0),
+        long(s.n),
+        long(1),
+        scratch.pointer,
+        out.pointer,
+        given[2].pointer,
+        visits.pointer,
+    )
     dynamic.close_pool(pool)
     scratch.check()
     check(out, visits, want)
@@ -260,13 +270,23 @@ def test_double_packed(dynamic: ctypes.CDLL) -> None:
         a, b, bias = (rng.normal(size=shape) for shape in ((s.m, s.k), (s.k, s.n), (s.n,)))
         packed = Aligned(dynamic.packed_size_double(long(s.k), long(s.n)) * 8)
         given = [Guarded.of(v) for v in (a, b, bias)]
-        dynamic.pack_double(packed.pointer, given[1].pointer, long(s.k), long(s.n), long(s.n), long(1))
+        dynamic.pack_double(
+            packed.pointer, given[1].pointer, long(s.k), long(s.n), long(s.n), long(1)
+        )
         packed.check()
         out, visits = new_out(s.m * s.n, np.float64)
         dynamic.packed_double(
-            None, long(s.m), long(s.n), long(s.k), given[0].pointer, long(s.k), packed.pointer, out.pointer,
-            given[2].pointer, visits.pointer,
-        )  # fmt: skip
+            None,
+            long(s.m),
+            long(s.n),
+            long(s.k),
+            given[0].pointer,
+            long(s.k),
+            packed.pointer,
+            out.pointer,
+            given[2].pointer,
+            visits.pointer,
+        )
         check(out, visits, a @ b + bias, 1e-14)
 
 
@@ -281,8 +301,25 @@ def test_inf_and_nan_stay_in_their_row_and_column(dynamic: ctypes.CDLL) -> None:
     scratch = Aligned(dynamic.scratch_float_float(long(s.m), long(s.k), long(1), 1))
     out, visits = new_out(s.m * s.n)
     dynamic.live_float_float_float(
-        None, long(-1), long(s.m), long(s.n), long(s.k), given[0].pointer, long(0), long(s.k), long(1), given[1].pointer,
-        long(0), long(s.n), long(1), scratch.pointer, out.pointer, given[2].pointer, visits.pointer,
-    )  # fmt: skip
+        None,
+        long(-1),
+        long(s.m),
+        long(s.n),
+        long(s.k),
+        given[0].pointer,
+        long(0),
+        long(s.k),
+        long(1),
+        given[1].pointer,
+        long(0),
+        long(s.n),
+        long(1),
+        scratch.pointer,
+        out.pointer,
+        given[2].pointer,
+        visits.pointer,
+    )
     got = out.array.reshape(s.m, s.n)
-    assert np.array_equal(np.isnan(got), np.isnan(want)) and np.array_equal(np.isinf(got), np.isinf(want))
+    assert np.array_equal(np.isnan(got), np.isnan(want)) and np.array_equal(
+        np.isinf(got), np.isinf(want)
+    )

@@ -1,5 +1,7 @@
-"""ptc_math.h against float64 references over all of float32: errors in units in the last place, special values,
-equality of scalar and vector forms."""
+"""ptc_math.h against float64 references over all of float32.
+
+Errors in units in the last place, special values, equality of scalar and vector forms.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.runtime import native
 from tests.runtime.conftest import Builder
 from tests.runtime.native import Array, Guarded, long
 
@@ -62,26 +65,33 @@ BINARY: dict[str, tuple[Reference, float]] = {
 OTHERS = ("sigmoid", "silu", "gelu_erf", "gelu_tanh")
 
 SPECIAL = np.array(
-    [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e-45, -1e-45, 1.2e-38]
-    + [3.4e38, -3.4e38, 88.7228, 88.73, -87.3, -103.9, -104.5, 128, 127.99, -149, -150, 8388608, 8388607.5]
-    + [0.5 + 2**-24, 16777216, -8388609, 2.5, 3.5, -2.5, 29999.9, 30000.1, 1e9, 1e30],
+    [
+        *(
+            0.0,
+            -0.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            1,
+            -1,
+            2,
+            -2,
+            0.5,
+            -0.5,
+            3,
+            -3,
+            1e-45,
+            -1e-45,
+            1.2e-38,
+        ),
+        *(3.4e38, -3.4e38, 88.7228, 88.73, -87.3, -103.9, -104.5, 128, 127.99, -149, -150),
+        *(8388608, 8388607.5, 0.5 + 2**-24, 16777216, -8388609, 2.5, 3.5, -2.5),
+        *(29999.9, 30000.1, 1e9, 1e30),
+    ],
     np.float32,
 )
 
-SOURCE = """
-#include "ptc_math.h"
-using namespace ptc;
-template <class T, class F> void vector_form(T* out, const T* x, const T* y, long n, F f) {
-  constexpr int W = PTC_VLEN;
-  for (long i = 0; i < n; i += W) {
-    int left = (int)(n - i < W ? n - i : W);
-    store_n(out + i, f(load_n<T, W>(x + i, left), load_n<T, W>(y + i, left)), left);
-  }
-}
-template <class T, class F> void scalar_form(T* out, const T* x, const T* y, long n, F f) {
-  for (long i = 0; i < n; ++i) out[i] = f(x[i], y[i]);
-}
-"""
+SOURCE = native.text("maths.cpp")
 
 
 def source() -> str:
@@ -93,7 +103,8 @@ def source() -> str:
         for form in ("vector", "scalar"):
             for kind in ("float", "double"):
                 lines.append(
-                    f'extern "C" void {form}_{kind}_{name}({kind}* o, const {kind}* x, const {kind}* y, long n)'
+                    f'extern "C" void {form}_{kind}_{name}'
+                    f"({kind}* o, const {kind}* x, const {kind}* y, long n)"
                     f" {{ {form}_form(o, x, y, n, {body}); }}"
                 )
     return "\n".join(lines)
@@ -113,7 +124,7 @@ def apply(lib: ctypes.CDLL, form: str, name: str, x: Array, y: Array | None = No
 
 
 def ulp_error(got: Array, want: Array) -> Array:
-    """Distance in units in the last place of float32; inf where exactly one side is NaN or infinite."""
+    """Distance in units in the last place of float32; inf where one side alone is NaN or inf."""
     with np.errstate(all="ignore"):
         rounded = want.astype(np.float32)
         unit = np.spacing(np.abs(np.where(np.isfinite(rounded), rounded, np.float32(3.4e38))))
@@ -210,7 +221,9 @@ def test_activations(maths: ctypes.CDLL, name: str) -> None:
             "sigmoid": lambda: 1 / (1 + np.exp(-v)),
             "silu": lambda: v / (1 + np.exp(-v)),
             "gelu_erf": lambda: 0.5 * v * (1 + erf(v / math.sqrt(2))),
-            "gelu_tanh": lambda: 0.5 * v * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))),
+            "gelu_tanh": lambda: (
+                0.5 * v * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
+            ),
         }[name]()
     got = apply(maths, "vector", name, x)
     np.testing.assert_allclose(got, want, rtol=3e-6 if name == "sigmoid" else 0, atol=6e-7 * 4)

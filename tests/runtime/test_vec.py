@@ -1,4 +1,4 @@
-"""ptc_vec.h: conversions between all element types, masks, partial and indexed memory, reductions."""
+"""ptc_vec.h: conversions of all element types, masks, partial and indexed memory, reductions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
+from tests.runtime import native
 from tests.runtime.conftest import Builder
 from tests.runtime.native import Array, Guarded, long
 
@@ -20,52 +21,7 @@ TYPES = {
     "uint8_t": np.uint8,
 }
 
-SOURCE = """
-#include "ptc_vec.h"
-using namespace ptc;
-constexpr int W = PTC_VLEN;
-extern "C" int lanes() { return W; }
-template <class U, class T> void convert_all(U* out, const T* in, long n, bool vector) {
-  long i = 0;
-  for (; vector && i < n; i += W) {
-    int left = (int)(n - i < W ? n - i : W);
-    store_n(out + i, convert<U>(load_n<T, W>(in + i, left)), left);
-  }
-  for (; i < n; ++i) out[i] = convert<U>(in[i]);
-}
-template <class T> void reduce_all(T* out, const T* in) {
-  auto x = load<T, W>(in);
-  out[0] = hsum(x); out[1] = hmax(x); out[2] = hmin(x); out[3] = hprod(x);
-  store(out + 4, reverse(x));
-  store(out + 4 + W, iota<T, W>(T(3)));
-  store(out + 4 + 2 * W, select(x > T(1), x, splat<T, W>(T(1))));
-  store(out + 4 + 3 * W, maximum(x, vec<T, W>(T(2))));
-}
-template <class T> void memory_forms(T* out, const T* in, const int64_t* index, const bool* on, long n) {
-  int k = (int)n;
-  auto at = load<int64_t, W>(index);
-  store(out, load_n<T, W>(in, k));
-  store(out + W, load_strided<T, W>(in, 3, k));
-  store(out + 2 * W, gather(in, at, k));
-  store(out + 3 * W, load_where(in, load_mask<W>(on), vec<T, W>(T(7))));
-  store(out + 4 * W, gather_where(in, at, load_mask<W>(on), vec<T, W>(T(7))));
-  scatter(out + 5 * W, at, load_n<T, W>(in, k), k);
-  store_strided(out + 9 * W, 3, load_n<T, W>(in, k), k);
-}
-extern "C" void masks(bool* out, const float* x, const double* y, long n) {
-  auto a = load<float, W>(x) > 0.0f;
-  auto b = load<double, W>(y) > 0.0;
-  store_mask(out, a & b); store_mask(out + W, a | b); store_mask(out + 2 * W, a ^ b); store_mask(out + 3 * W, !a);
-  store_mask(out + 4 * W, first_lanes<W>((int)n));
-  out[5 * W] = any(a); out[5 * W + 1] = all(a); out[5 * W + 2] = any(b); out[5 * W + 3] = all(b);
-}
-extern "C" void halves(float* out, const uint16_t* bits, long n, bool half, bool vector) {
-  if (half) convert_all(out, (const f16*)bits, n, vector); else convert_all(out, (const bf16*)bits, n, vector);
-}
-extern "C" void to_halves(uint16_t* out, const float* x, long n, bool half, bool vector) {
-  if (half) convert_all((f16*)out, x, n, vector); else convert_all((bf16*)out, x, n, vector);
-}
-"""
+SOURCE = native.text("vec.cpp")
 
 
 def source() -> str:
@@ -73,12 +29,14 @@ def source() -> str:
     for a in TYPES:
         lines.append(f'extern "C" void reduce_{a}({a}* o, const {a}* i) {{ reduce_all(o, i); }}')
         lines.append(
-            f'extern "C" void memory_{a}({a}* o, const {a}* i, const int64_t* at, const bool* on, long n)'
+            f'extern "C" void memory_{a}({a}* o, const {a}* i, const int64_t* at,'
+            " const bool* on, long n)"
             " { memory_forms(o, i, at, on, n); }"
         )
         for b in TYPES:
             lines.append(
-                f'extern "C" void convert_{a}_{b}({b}* o, const {a}* i, long n, bool v) {{ convert_all(o, i, n, v); }}'
+                f'extern "C" void convert_{a}_{b}({b}* o, const {a}* i, long n, bool v)'
+                " { convert_all(o, i, n, v); }"
             )
     return "\n".join(lines)
 
@@ -108,7 +66,9 @@ def test_convert(lib: ctypes.CDLL, of: str, to: str, vector: bool) -> None:
     if np.dtype(TYPES[of]).kind == "f" and np.dtype(TYPES[to]).itemsize < 4:
         want = x.astype(np.int32).astype(TYPES[to])
     out, given = Guarded(x.size, TYPES[to]), Guarded.of(x)
-    getattr(lib, f"convert_{of}_{to}")(out.pointer, given.pointer, long(x.size), ctypes.c_bool(vector))
+    getattr(lib, f"convert_{of}_{to}")(
+        out.pointer, given.pointer, long(x.size), ctypes.c_bool(vector)
+    )
     np.testing.assert_array_equal(out.array, want)
 
 
@@ -133,7 +93,10 @@ def test_sixteen_bit_floats(lib: ctypes.CDLL, half: bool, vector: bool) -> None:
     rng = np.random.default_rng(4)
     finite = want[np.isfinite(want)]
     near = [finite * np.float32(1 + 2**-11), finite * np.float32(1 - 2**-9), rng.normal(size=1003)]
-    limits = [rng.integers(0, 2**32, 4001, dtype=np.uint32).view(np.float32), [65504, 65519.9, 65520]]
+    limits = [
+        rng.integers(0, 2**32, 4001, dtype=np.uint32).view(np.float32),
+        [65504, 65519.9, 65520],
+    ]
     x = np.concatenate([np.asarray(part, np.float32) for part in [want, *near, *limits]])
     back, given = Guarded(x.size, np.uint16), Guarded.of(x)
     lib.to_halves(back.pointer, given.pointer, long(x.size), *flags)
