@@ -1,7 +1,8 @@
 """Guards that different inputs are different objects, where a program changes one of them.
 
-A program that writes to nothing gives the same result whether or not two of its inputs are one object.
-One that does was captured with them apart, and must not run when they are one, or share memory.
+A program that writes to nothing gives the same result whether or not two of its inputs are one
+object. One that does was captured with them apart, and must not run when they are one, or share
+memory.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _tensors(vm: TorchMachine) -> None:
         if other is not value and (mutated(value) or mutated(other)):
             raise GraphBreak(
                 "PTC-B018",
-                f"{value.describe()} and {other.describe()} share memory, and one of them is changed",
+                f"{value.describe()} and {other.describe()} share memory, and one is changed",
                 "pass copies, or change the tensor outside of the compiled function",
             )
     sources = tuple(value.source for value in users if value.source is not None)

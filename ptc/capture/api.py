@@ -1,8 +1,8 @@
 """The API of capture.
 
 `capture_program` takes a whole program: one graph, or a CompileError with the user's line.
-`capture_frame` takes one call of one Python function, up to its return or its first graph break, for
-`ptc.compile`. Both trace the bytecode; the user's code does not run.
+`capture_frame` takes one call of one Python function, up to its return or its first graph break,
+for `ptc.compile`. Both trace the bytecode; the user's code does not run.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ CompiledGraph = Callable[..., tuple[Any, ...]]
 class DynamicSpec:
     """Which sizes are symbolic.
 
-    `dims` maps an argument's path (`x`, `batch.ids`) to {dimension: (name, lower, upper)}. With `all`,
-    every size of a user's tensor that is neither 0 nor 1 is symbolic, each with a name of its own.
+    `dims` maps an argument's path (`x`, `batch.ids`) to {dimension: (name, lower, upper)}. With
+    `all`, every size of a user's tensor that is neither 0 nor 1 is symbolic, each with a name of
+    its own.
     """
 
     dims: Mapping[str, Mapping[int, DimSpec]]
@@ -84,7 +85,8 @@ class CapturedFrame:
 
     guards    `guards.check(fn, *args, **kwargs)` says whether a call may use this entry;
               `guards.explain_failure(fn, args, kwargs)` says why not; `guards.source` is its text.
-    code_fn   `code_fn(fn, *args, **kwargs)` does what `fn(*args, **kwargs)` does. `fn` is the function
+    code_fn   `code_fn(fn, *args, **kwargs)` does what `fn(*args, **kwargs)` does. `fn` is the
+    function
               object of this call (same code object, maybe another closure). None: run `fn` itself,
               nothing of it could be captured; `breaks` has the reason last.
     breaks    at most one break that ends the segment, and one more if code_fn is None.
@@ -150,7 +152,8 @@ def capture_program(
     """Capture all of `fn(*args, **kwargs)` as one graph.
 
     `fn` is a function, a bound method, or an nn.Module (then its `forward`, with its hooks). Raises
-    CompileError for what cannot be part of a graph, and the program's own exception if it raises one.
+    CompileError for what cannot be part of a graph, and the program's own exception if it raises
+    one.
     """
     given = len(args)
     function, args = _function_of(fn, args)
@@ -185,7 +188,8 @@ def _function_of(
     if isinstance(fn, types.FunctionType):
         return fn, args
     raise CompileError(
-        "PTC-B011", f"{fn!r} is not a Python function, method or nn.Module: there is nothing to capture"
+        "PTC-B011",
+        f"{fn!r} is not a Python function, method or nn.Module: there is nothing to capture",
     )
 
 
@@ -222,7 +226,7 @@ def _users_error(raised: Raised) -> BaseException:
 _HOST_RECURSION = 6000  # see interpreter.calls.MAX_DEPTH
 
 
-class _host_state:  # noqa: N801 (a context manager)
+class _host_state:
     """Capture sets grad mode as the program does: give it back. It recurses with the program, and
     allocates much that stays: the cyclic garbage collector would only walk over it."""
 

@@ -1,4 +1,5 @@
-"""Bind the arguments of a real call, as CPython would, to the parameter names of the code object."""
+"""Bind the arguments of a real call, as CPython would, to the parameter names of the code
+object."""
 
 from __future__ import annotations
 
@@ -39,9 +40,9 @@ def argument_names(
 ) -> dict[str, str]:
     """What callers call the arguments that `fn` collects in `*args` and `**kwargs`.
 
-    Decorated methods take everything that way; their signature (through `__wrapped__`) has the names
-    that their users see. Path below the parameter (`kwargs.mask`, `args.0`) -> name. `args` are those
-    of the call of `called`, without `self`.
+    Decorated methods take everything that way; their signature (through `__wrapped__`) has the
+    names that their users see. Path below the parameter (`kwargs.mask`, `args.0`) -> name. `args`
+    are those of the call of `called`, without `self`.
     """
     code = fn.__code__
     slot = code.co_argcount + code.co_kwonlyargcount

@@ -1,8 +1,9 @@
-"""Effects on objects that outlive the captured frame, recorded in order and replayed by generated code.
+"""Effects on objects that outlive the captured frame, recorded in order and replayed by generated
+code.
 
 Only what is visible outside is kept: an object made during capture is rebuilt with its final
-content, if it is needed at all. Lists, dicts and sets are replayed by their final content, since the
-steps between are not observable (no user code runs between them); attributes, in the order they
+content, if it is needed at all. Lists, dicts and sets are replayed by their final content, since
+the steps between are not observable (no user code runs between them); attributes, in the order they
 were first written.
 """
 
@@ -172,9 +173,9 @@ def _replay_globals(emit: Rebuilder, namespace: Globals) -> None:
 def _replay_advanced(emit: Rebuilder, entry: tuple[Value, int]) -> None:
     iterator, count = entry
     target = emit.value(iterator)
-    emit.effect(*[f"next({target})"] * count if count < 4 else [
-        f"for _ in range({count}): next({target})"
-    ])
+    emit.effect(
+        *[f"next({target})"] * count if count < 4 else [f"for _ in range({count}): next({target})"]
+    )
 
 
 def _replay_call(emit: Rebuilder, call: DeferredCall) -> None:
@@ -200,9 +201,9 @@ def is_original(value: Value, original: Any) -> bool:
 
 
 def refuse_effects(effects: Effects, code: types.CodeType) -> None:
-    """Whole programs have no caller's objects to write to (until effect nodes exist). Writes that end
-    with what was there before (a context variable set and reset) are none, nor are writes to the
-    dictionary that a call of `code` makes for its `**kwargs`."""
+    """Whole programs have no caller's objects to write to (until effect nodes exist). Writes that
+    end with what was there before (a context variable set and reset) are none, nor are writes to
+    the dictionary that a call of `code` makes for its `**kwargs`."""
     for key, entry in effects.log.items():
         kind = key[0]
         if kind == "call" or _UNCHANGED.get(kind, _never)(entry):

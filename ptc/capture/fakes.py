@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 import torch
 import torch._guards
+from sympy.printing.str import StrPrinter
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -22,7 +23,6 @@ from torch.fx.experimental.symbolic_shapes import (
     StrictMinMaxConstraint,
     statically_known_true,
 )
-from sympy.printing.str import StrPrinter
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
@@ -145,8 +145,9 @@ class Fakes:
         self, name: str, hint: int, lower: int, upper: int | None, origin: str
     ) -> torch.SymInt:
         """The symbolic size called `name`, made on first use. `origin` is the size it is read from
-        at a call. Torch's own rules treat sizes 0 and 1 apart, so its range starts at 2; whether the
-        program holds for a smaller declared bound is checked on the conditions it tests itself."""
+        at a call. Torch's own rules treat sizes 0 and 1 apart, so its range starts at 2; whether
+        the program holds for a smaller declared bound is checked on the conditions it tests
+        itself."""
         known = self.sizes.get(name)
         if known is not None:
             return known
@@ -213,8 +214,6 @@ def _symbolic_strides(tensor: torch.Tensor, shape: list[Any]) -> list[Any]:
         expected = expected * shape[i] if strides[i] is expected else strides[i] * shape[i]
         concrete = tensor.stride(i) * tensor.shape[i]
     return strides
-
-
 
 
 def expression_of(value: torch.SymInt | torch.SymFloat | torch.SymBool) -> sympy.Basic:

@@ -47,8 +47,10 @@ def guard_rule(kind: str, words: str | Callable[[Guard], str], rank: int = 1) ->
 
     def register(code: Callable[[Guard, str, Names], str]) -> Callable[[Guard, str, Names], str]:
         assert kind not in GUARD_RULES, kind
-        say = words if callable(words) else lambda guard: words.format(
-            source=guard.source, payload=guard.payload
+        say = (
+            words
+            if callable(words)
+            else lambda guard: words.format(source=guard.source, payload=guard.payload)
         )
         GUARD_RULES[kind] = GuardRule(code, say, rank)
         return code

@@ -22,6 +22,7 @@ from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.program import CapturedProgram, Const, Leaf, Node, Structure
 
+
 def _declare(vm: TorchMachine, value: Value) -> None:
     if isinstance(value, TensorValue):
         value.node(vm)
@@ -75,7 +76,7 @@ class _Describer:
         raise GraphBreak(
             "PTC-B011",
             f"{value.describe()} cannot be part of a compiled program's arguments or result",
-            "pass and return tensors, numbers, None, and lists, tuples, dicts or dataclasses of these",
+            "pass and return tensors, numbers, None, and lists, tuples, dicts, dataclasses",
         )
 
     def _node(

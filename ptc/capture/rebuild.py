@@ -128,4 +128,3 @@ class Rebuilder:
     def is_original(self, value: Value, original: Any) -> bool:
         """Whether `value` stands for exactly this object from outside."""
         return is_original(value, original)
-

@@ -1,10 +1,10 @@
 """Capture of one segment: from a function's start to its return, or to the instruction that breaks
 the graph.
 
-In: a machine, a real function and a call's arguments. Out: a `Segment`, with guards and the text of a
-function that does the same as the original: it runs the graph, rebuilds what the rest needs, replays
-effects, then returns or hands over to a step function. Knows no torch: the machine's graph is
-reached through `outputs` of the rebuilder and `GraphCode`.
+In: a machine, a real function and a call's arguments. Out: a `Segment`, with guards and the text
+of a function that does the same as the original: it runs the graph, rebuilds what the rest needs,
+replays effects, then returns or hands over to a step function. Knows no torch: the machine's graph
+is reached through `outputs` of the rebuilder and `GraphCode`.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class GraphCode:
 
 @dataclass(slots=True)
 class Segment:
-    """What was captured. `run(fn, *args, **kwargs)` takes the function object first, for its defaults
-    and closure; it is None if the frame must run natively as a whole."""
+    """What was captured. `run(fn, *args, **kwargs)` takes the function object first, for its
+    defaults and closure; it is None if the frame must run natively as a whole."""
 
     guards: GuardSet
     run: Callable[..., Any] | None
@@ -206,7 +206,9 @@ class SegmentCapture:
         if graph is not None:
             inputs = ", ".join(emit.source(source) for source in graph.inputs)
             targets = "".join(f"{emit.output_name(i)}, " for i in range(len(emit.outputs)))
-            call.append(f"{targets + '= ' if targets else ''}{names(graph.function, 'graph')}({inputs})")
+            call.append(
+                f"{targets + '= ' if targets else ''}{names(graph.function, 'graph')}({inputs})"
+            )
         lines += [*emit.reads, *call, *emit.lines, *emit.effects, result]
         text = f"def run({signature.parameters()}):\n" + "".join(f"    {line}\n" for line in lines)
         return text, names.globals
@@ -217,9 +219,7 @@ class SegmentCapture:
         step = make_step(frame.code, outcome.index, layout, self.dispatch)
         callee = self._callee_position(frame, outcome)
         values: list[str] = []
-        handled = sorted(
-            a.position for a in step.arguments if a.kind is ArgumentKind.HANDLED
-        )
+        handled = sorted(a.position for a in step.arguments if a.kind is ArgumentKind.HANDLED)
         for argument in step.arguments:
             values.append(self._argument(emit, frame, argument, handled, callee))
         code = emit.name(step.code, "step")
@@ -302,9 +302,7 @@ def enter(vm: Machine, fn: types.FunctionType, arguments: dict[str, Any]) -> Fra
         vm.kept_alive[id(cell)] = cell
         cells.append(value)
     function.closure = tuple(cells)
-    variables = {
-        name: vm.wrap(obj, ArgumentSource(name)) for name, obj in arguments.items()
-    }
+    variables = {name: vm.wrap(obj, ArgumentSource(name)) for name, obj in arguments.items()}
     frame = Frame(function, variables)
     initial_cells(vm, frame)
     vm.entered(frame)
@@ -318,8 +316,8 @@ def location_of_function(fn: types.FunctionType) -> Location:
 
 
 def _makes_progress(code: types.CodeType, index: int) -> bool:
-    """Whether a native step at this instruction is a step of the original program: those of a resume
-    function's prologue would lead to the same resume function again."""
+    """Whether a native step at this instruction is a step of the original program: those of a
+    resume function's prologue would lead to the same resume function again."""
     made_from = origin(code)
     return made_from is None or made_from.indexes[index] is not None
 

@@ -18,8 +18,8 @@ class Names(Protocol):
 
 
 class Source:
-    """A path. Subclasses are frozen dataclasses, so that sources can be keys; hashes are kept, since
-    a path is as deep as the module tree."""
+    """A path. Subclasses are frozen dataclasses, so that sources can be keys; hashes are kept,
+    since a path is as deep as the module tree."""
 
     __slots__ = ("_hash",)
 

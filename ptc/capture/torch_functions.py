@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.nn.functional as F  # noqa: N812 (torch's own custom)
+import torch.nn.functional as F
 
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import FALLBACKS, builtin, pure
@@ -33,13 +33,55 @@ SYMBOLIC_UNARY: dict[str, Any] = {
 
 # Tensor methods that change what Python sees of a tensor, not its data
 _METADATA_METHODS = frozenset(
-    "resize_ resize_as_ set_ squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ t_ as_strided_"
-    " requires_grad_ detach_ rename_ share_memory_ swap_tensors data_ptr register_hook backward"
-    " retain_grad storage untyped_storage tolist numpy __array__ __dlpack__ apply_ map_ map2_"
-    " register_post_accumulate_grad_hook _make_subclass __deepcopy__ __reduce_ex__".split()
+    {
+        "resize_",
+        "resize_as_",
+        "set_",
+        "squeeze_",
+        "unsqueeze_",
+        "transpose_",
+        "swapaxes_",
+        "swapdims_",
+        "t_",
+        "as_strided_",
+        "requires_grad_",
+        "detach_",
+        "rename_",
+        "share_memory_",
+        "swap_tensors",
+        "data_ptr",
+        "register_hook",
+        "backward",
+        "retain_grad",
+        "storage",
+        "untyped_storage",
+        "tolist",
+        "numpy",
+        "__array__",
+        "__dlpack__",
+        "apply_",
+        "map_",
+        "map2_",
+        "register_post_accumulate_grad_hook",
+        "_make_subclass",
+        "__deepcopy__",
+        "__reduce_ex__",
+    }
 )
-_READS_DATA = frozenset({"item", "tolist", "numpy", "__array__", "__index__", "__int__", "__float__",
-                         "__bool__", "__complex__", "is_nonzero"})  # fmt: skip
+_READS_DATA = frozenset(
+    {
+        "item",
+        "tolist",
+        "numpy",
+        "__array__",
+        "__index__",
+        "__int__",
+        "__float__",
+        "__bool__",
+        "__complex__",
+        "is_nonzero",
+    }
+)
 _HINT_ITEM = "keep the value as a tensor"
 
 
@@ -65,8 +107,19 @@ def _leaf_functions() -> dict[int, Any]:
 
 
 _NOT_LEAVES = frozenset(
-    "torch math warnings importlib types has_torch_function handle_torch_function "
-    "has_torch_function_unary has_torch_function_variadic boolean_dispatch np".split()
+    {
+        "torch",
+        "math",
+        "warnings",
+        "importlib",
+        "types",
+        "has_torch_function",
+        "handle_torch_function",
+        "has_torch_function_unary",
+        "has_torch_function_variadic",
+        "boolean_dispatch",
+        "np",
+    }
 )
 _LEAVES = _leaf_functions()
 _TENSOR_BASES = (torch.Tensor, _C.TensorBase)
@@ -92,14 +145,14 @@ def leaf_call(
     return None
 
 
-def method_call(
-    vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
+def method_call(vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`args[0].name(*args[1:])`"""
     owner = args[0]
     if name in _READS_DATA:
         raise GraphBreak(
-            "PTC-B002", f"Tensor.{name}() reads the data of {owner.describe()} into Python", _HINT_ITEM
+            "PTC-B002",
+            f"Tensor.{name}() reads the data of {owner.describe()} into Python",
+            _HINT_ITEM,
         )
     if name in _METADATA_METHODS:
         return metadata_method(vm, name, args, kwargs)
@@ -117,9 +170,7 @@ def metadata_method(
     raise GraphBreak("PTC-B018", f"Tensor.{name}() cannot be captured")
 
 
-def _fallback(
-    vm: Any, function: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
+def _fallback(vm: Any, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """Torch's C functions, operators of torch.ops, and methods of tensors."""
     if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return vm.torch_call("call_function", function, list(args), kwargs)
@@ -198,7 +249,7 @@ _METHOD_HANDLERS: dict[str, Any] = {
 
 
 @builtin(torch.numel)
-def _torch_numel(vm: TorchMachine, input: Value) -> Value:  # noqa: A002 (torch's name)
+def _torch_numel(vm: TorchMachine, input: Value) -> Value:
     assert isinstance(input, TensorValue)
     return _numel(vm, input)
 
@@ -226,7 +277,8 @@ def _math_sqrt(vm: Any, value: Value) -> Value:
     if isinstance(value, SymbolicNumber):
         number = torch._sym_sqrt(value.number)  # type: ignore[attr-defined]
         return vm.number_value(
-            number, lambda: vm.number_node(torch._sym_sqrt, [value], number)  # type: ignore[attr-defined]
+            number,
+            lambda: vm.number_node(torch._sym_sqrt, [value], number),  # type: ignore[attr-defined]
         )
     return vm.evaluate(math.sqrt, value.constant())
 

@@ -46,8 +46,10 @@ class GraphBuilder:
         name = self._unique(self.path(source))
         after = self._last_placeholder
         graph = self.graph
-        with graph.inserting_after(after) if after is not None else graph.inserting_before(
-            next(iter(graph.nodes), None)
+        with (
+            graph.inserting_after(after)
+            if after is not None
+            else graph.inserting_before(next(iter(graph.nodes), None))
         ):
             node = graph.placeholder(identifier(name))
         node.meta["val"] = value

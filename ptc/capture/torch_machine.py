@@ -69,7 +69,9 @@ class TorchMachine(Machine):
 
     def number_node(self, host: Any, operands: list[Value], result: Any) -> torch.fx.Node:
         args = tuple(self.graph_argument(operand) for operand in operands)
-        return self.builder.add_call("call_function", host, args, {}, result, self.stack_locations())
+        return self.builder.add_call(
+            "call_function", host, args, {}, result, self.stack_locations()
+        )
 
     def size_value(self, tensor: TensorValue, dim: int) -> Value:
         size = tensor.fake.shape[dim]
@@ -173,8 +175,9 @@ class TorchMachine(Machine):
         except fakes.UNSUPPORTED as error:
             raise GraphBreak("PTC-B004", f"{_name_of(target)}: {error}") from error
         except NotImplementedError as error:
-            raise GraphBreak("PTC-B004", f"{_name_of(target)} has no rule for fake tensors: {error}") \
-                from error
+            raise GraphBreak(
+                "PTC-B004", f"{_name_of(target)} has no rule for fake tensors: {error}"
+            ) from error
         except Exception as error:
             raise self.native_exception(error) from None
 
@@ -365,4 +368,3 @@ def _name_of(target: Any) -> str:
     if isinstance(target, str):
         return f"Tensor.{target}"
     return getattr(target, "__qualname__", None) or getattr(target, "__name__", str(target))
-

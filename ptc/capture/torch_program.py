@@ -12,7 +12,8 @@ from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.program import CapturedProgram, ProgramInput, ProgramOutput
+from ptc.graph.program import CapturedProgram, DimRange, ProgramInput, ProgramOutput
+from ptc.graph.symbols import symbols_of
 
 
 def finish_program(
@@ -38,10 +39,18 @@ def finish_program(
         inputs=_inputs(vm),
         outputs=tuple(described),
         fake_mode=vm.fakes.mode,
-        dims=dict(vm.fakes.dims),
+        dims=_sizes_in_use(vm),
         name=name,
         location=vm.frames[0].location() if vm.frames else None,
     )
+
+
+def _sizes_in_use(vm: TorchMachine) -> dict[str, DimRange]:
+    """Sizes that the inputs still tell: one that a guard made equal to another is gone."""
+    used = frozenset().union(
+        *(symbols_of(node.meta["val"]) for node in vm.builder.graph.find_nodes(op="placeholder"))
+    )
+    return {symbol: dim for symbol, dim in vm.fakes.dims.items() if symbol in used}
 
 
 def _inputs(vm: TorchMachine) -> tuple[ProgramInput, ...]:

@@ -23,10 +23,11 @@ _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 @wraps_subclasses(torch.Tensor)
 def _tensor(vm: TorchMachine, obj: torch.Tensor, source: Source) -> Value:
-    if type(obj) not in _PLAIN_TENSORS or obj.layout is not torch.strided:
-        if not isinstance(obj, torch.nn.Parameter) or obj.layout is not torch.strided:
-            vm.guard("TYPE", source, fixed(type(obj), type(obj).__name__))
-            return OpaqueValue(type(obj), source, obj)
+    if (type(obj) not in _PLAIN_TENSORS or obj.layout is not torch.strided) and (
+        not isinstance(obj, torch.nn.Parameter) or obj.layout is not torch.strided
+    ):
+        vm.guard("TYPE", source, fixed(type(obj), type(obj).__name__))
+        return OpaqueValue(type(obj), source, obj)
     sizes = vm.symbolic_sizes(obj, source)
     vm.guard("TENSOR", source, tensor_facts(obj, frozenset(sizes)))
     fake = vm.fakes.fake(obj, sizes)
@@ -39,9 +40,12 @@ def input_kind(obj: torch.Tensor, source: Source) -> InputKind:
     """What a tensor is to the program, from where it was found."""
     if isinstance(obj, torch.nn.Parameter):
         return InputKind.PARAMETER
-    if isinstance(source, ItemSource) and isinstance(source.owner, AttributeSource):
-        if source.owner.name == "_buffers":
-            return InputKind.BUFFER
+    if (
+        isinstance(source, ItemSource)
+        and isinstance(source.owner, AttributeSource)
+        and source.owner.name == "_buffers"
+    ):
+        return InputKind.BUFFER
     current: Source | None = source
     while current is not None:
         if isinstance(current, AttributeSource) and current.name != "__dict__":
@@ -55,7 +59,7 @@ def input_kind(obj: torch.Tensor, source: Source) -> InputKind:
 
 @wraps_subclasses(torch.nn.Module)
 def _module(vm: TorchMachine, obj: torch.nn.Module, source: Source) -> Value:
-    if isinstance(obj, torch.jit.ScriptModule):
+    if isinstance(obj, torch.jit.ScriptModule):  # noqa: TID251 (refused)
         raise GraphBreak("PTC-B004", "a TorchScript module is called", "give the original module")
     vm.guard("TYPE", source, fixed(type(obj), type(obj).__name__))
     return ModuleValue(type(obj), source, obj)
@@ -193,7 +197,8 @@ def autocast_state() -> tuple[Any, ...]:
 
 @guard_rule("DEFAULT_DTYPE", lambda g: f"the default dtype is {g.payload.hint}", rank=0)
 def _default_dtype(guard: Guard, ref: str, names: Names) -> str:
-    return f"{names(torch.get_default_dtype, 'get_default_dtype')}() is {guard.payload.code(names, '')}"
+    dtype = guard.payload.code(names, "")
+    return f"{names(torch.get_default_dtype, 'get_default_dtype')}() is {dtype}"
 
 
 @guard_rule("GLOBAL_HOOKS", "no module hooks are registered for all modules", rank=0)
@@ -222,5 +227,3 @@ def guard_ambient(vm: TorchMachine) -> None:
     if any_global_hook():
         raise GraphBreak("PTC-B016", "hooks are registered for all modules")
     vm.guard("GLOBAL_HOOKS", None)
-
-

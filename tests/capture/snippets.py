@@ -1,7 +1,7 @@
 """Python snippets, each run natively and captured with equal results and effects.
 
-A snippet is a function of plain values; its cases are argument tuples. `EFFECT` arguments are compared
-after the call too.
+A snippet is a function of plain values; its cases are argument tuples. `EFFECT` arguments are
+compared after the call too.
 """
 
 from __future__ import annotations
@@ -335,7 +335,13 @@ def call_errors(args):
 @case((4,))
 def partials(n):
     add = functools.partial(takes, 1, d=n)
-    return add(2), add(2, 3, c=5), add.args, add.keywords, functools.reduce(operator.mul, range(1, n))
+    return (
+        add(2),
+        add(2, 3, c=5),
+        add.args,
+        add.keywords,
+        functools.reduce(operator.mul, range(1, n)),
+    )
 
 
 # -- containers ---------------------------------------------------------------------------------
@@ -377,8 +383,19 @@ def dict_methods(d):
     popped = e.pop("c"), e.pop("missing", None)
     items = [(k, v) for k, v in e.items()]
     del e["b"]
-    return e, popped, items, list(e), e.get("q"), e.get("a"), "a" in e, e | {"n": 1}, len(e), \
-        dict(zip("ab", range(2))), {k: v for k, v in sorted(e.items(), key=lambda kv: str(kv[0]))}
+    return (
+        e,
+        popped,
+        items,
+        list(e),
+        e.get("q"),
+        e.get("a"),
+        "a" in e,
+        e | {"n": 1},
+        len(e),
+        dict(zip("ab", range(2))),
+        {k: v for k, v in sorted(e.items(), key=lambda kv: str(kv[0]))},
+    )
 
 
 @case(({"a": 1, "b": [1]},))
@@ -422,8 +439,15 @@ def collections_types(n):
     queue = collections.deque([1, 2, 3], maxlen=3)
     queue.append(4)
     queue.appendleft(0)
-    return list(ordered.items()), dict(default), counter["a"], counter["q"], list(queue), \
-        queue[0], counter.most_common(2)
+    return (
+        list(ordered.items()),
+        dict(default),
+        counter["a"],
+        counter["q"],
+        list(queue),
+        queue[0],
+        counter.most_common(2),
+    )
 
 
 @case(([5, 3, 9],), (["b", "a"],))

@@ -1,4 +1,5 @@
-"""A graph break before any instruction: the generated code hands over and the rest goes on equally."""
+"""A graph break before any instruction: the generated code hands over and the rest goes on
+equally."""
 
 from __future__ import annotations
 

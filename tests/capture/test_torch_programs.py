@@ -33,7 +33,9 @@ class Net(nn.Module):
         super().__init__()
         self.embed = nn.Embedding(10, 8)
         self.blocks = nn.ModuleList(
-            nn.ModuleDict({"norm": nn.LayerNorm(8), "mlp": nn.Sequential(nn.Linear(8, 8), nn.GELU())})
+            nn.ModuleDict(
+                {"norm": nn.LayerNorm(8), "mlp": nn.Sequential(nn.Linear(8, 8), nn.GELU())}
+            )
             for _ in range(2)
         )
         self.register_buffer("scale", torch.tensor(0.5))

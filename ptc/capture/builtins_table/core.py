@@ -8,8 +8,8 @@ import types
 from typing import Any
 
 from ptc.capture.errors import GraphBreak, NotConstant, Raised
-from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.interpreter.calls import builtin, evaluate, pure, unknown_call
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.callables import (
@@ -18,6 +18,7 @@ from ptc.capture.values.callables import (
     SuperValue,
 )
 from ptc.capture.values.constants import ConstantValue, SliceValue
+from ptc.capture.values.containers import SequenceValue
 from ptc.capture.values.iterators import (
     EnumerateValue,
     FilterValue,
@@ -27,7 +28,6 @@ from ptc.capture.values.iterators import (
     SentinelIterator,
     ZipValue,
 )
-from ptc.capture.values.containers import SequenceValue
 from ptc.capture.values.mappings import DictIterator, DictValue, DictViewValue
 from ptc.capture.values.objects import Instance, OpaqueValue
 
@@ -83,7 +83,7 @@ def _issubclass(vm: Machine, cls: Value, classinfo: Value) -> Value:
 def _callable(vm: Machine, obj: Value) -> Value:
     if isinstance(obj, ClassValue):
         return ConstantValue(True)
-    return ConstantValue(hasattr(obj.cls, "__call__"))
+    return ConstantValue(hasattr(obj.cls, "__call__"))  # noqa: B004 (the class, not an object)
 
 
 @builtin(getattr)
@@ -285,7 +285,8 @@ def _bool(vm: Machine, value: Value | None = None) -> Value:
 
 
 def number_class(cls: type, special: str) -> Any:
-    """`int(x)` and `float(x)`: constants now, symbolic kinds as they say, else the special method."""
+    """`int(x)` and `float(x)`: constants now, symbolic kinds as they say, else the special
+    method."""
 
     def convert(vm: Machine, value: Value | None = None, *rest: Value, **kwargs: Value) -> Value:
         if value is None:
@@ -667,4 +668,3 @@ def _function_get(vm: Machine, func: Value, obj: Value, owner: Value | None = No
 @builtin(types.MethodType)
 def _method_type(vm: Machine, func: Value, obj: Value) -> Value:
     return BoundMethodValue(func, obj)
-

@@ -1,4 +1,5 @@
-"""Functions of the standard library that are pure, whose effect is deferred, or that have a polyfill."""
+"""Functions of the standard library that are pure, whose effect is deferred, or that have a
+polyfill."""
 
 from __future__ import annotations
 
@@ -117,7 +118,10 @@ def _partial(vm: Machine, func: Value, *args: Value, **kwargs: Value) -> Value:
 
 @builtin(functools.update_wrapper)
 def _update_wrapper(
-    vm: Machine, wrapper: Value, wrapped: Value, assigned: Value | None = None,
+    vm: Machine,
+    wrapper: Value,
+    wrapped: Value,
+    assigned: Value | None = None,
     updated: Value | None = None,
 ) -> Value:
     """Copies names and documentation, and links `__wrapped__`."""
@@ -157,7 +161,8 @@ def _call_cached(
 FALLBACKS.append(_call_cached)
 
 
-# -- copy, dataclasses, collections -----------------------------------------------------------------
+# -- copy, dataclasses, collections
+# -----------------------------------------------------------------
 
 
 @builtin(copy.copy)
@@ -173,7 +178,13 @@ def _copy(vm: Machine, obj: Value) -> Value:
             result.set_attribute(vm, name, vm.getattr(obj, name))
         return result
     bound = vm.getattr_or_none(obj, "copy")
-    if bound is None or obj.cls not in (dict, list, set, collections.OrderedDict, collections.deque):
+    if bound is None or obj.cls not in (
+        dict,
+        list,
+        set,
+        collections.OrderedDict,
+        collections.deque,
+    ):
         raise GraphBreak("PTC-B006", f"copy of {obj.describe()}")
     return vm.call(bound, [])
 
@@ -222,13 +233,16 @@ for _original, _replacement in polyfills.TABLE:
 # -- what reaches the outside world -------------------------------------------------------------
 
 
-def _defer(vm: Machine, function: Any, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]):
+def _defer(
+    vm: Machine, function: Any, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]
+):
     vm.effects.call(DeferredCall(function, name, args, tuple(kwargs.items())))
 
 
 @builtin(warnings.warn)
 def _warn(vm: Machine, *args: Value, **kwargs: Value) -> None:
-    """Shown when the segment's effects are replayed. `stacklevel` would point into generated code."""
+    """Shown when the segment's effects are replayed. `stacklevel` would point into generated
+    code."""
     if any(action == "error" for action, *_ in warnings.filters):
         raise GraphBreak("PTC-B003", "a warning may become an exception here")
     message = args[0] if args else kwargs["message"]
@@ -300,4 +314,3 @@ def _environ_getitem(vm: Machine, environ: Value, key: Value) -> Value:
 @builtin(contextlib.nullcontext.__exit__)
 def _null_exit(vm: Machine, manager: Value, *args: Value) -> None:
     """Does nothing."""
-

@@ -44,7 +44,9 @@ def update(vm: Machine, target: DictValue, other: Value | None, kwargs: dict[str
 
 def _overrides(vm: Machine, target: DictValue) -> bool:
     """OrderedDict's own update goes through `__setitem__`; dict's does not."""
-    return issubclass(target.klass, _ordered) and vm.python_method(target, "__setitem__") is not None
+    return (
+        issubclass(target.klass, _ordered) and vm.python_method(target, "__setitem__") is not None
+    )
 
 
 @builtin(dict)
@@ -158,9 +160,12 @@ def _clear(vm: Machine, self: Value) -> None:
 def _copy(vm: Machine, self: Value) -> Value:
     source = _as_dict(self)
     source.load_all(vm)
-    klass = dict if issubclass(source.klass, dict) and source.klass not in (
-        _ordered, collections.defaultdict
-    ) else source.klass
+    klass = (
+        dict
+        if issubclass(source.klass, dict)
+        and source.klass not in (_ordered, collections.defaultdict)
+        else source.klass
+    )
     result = DictValue(dict(source.entries), klass)
     result.factory = source.factory
     return result
@@ -369,7 +374,8 @@ def _set_operator(name: str, in_place: bool) -> Any:
 
 _key_view, _item_view = type({}.keys()), type({}.items())
 for _method, _operator in (
-    ("union", "or"), ("intersection", "and"), ("difference", "sub"), ("symmetric_difference", "xor"),
+    ("union", "or"), ("intersection", "and"), ("difference", "sub"), ("symmetric_difference",
+    "xor"),
 ):  # fmt: skip
     for _class in (set, frozenset):
         builtin(getattr(_class, _method))(_set_method(_method, False))

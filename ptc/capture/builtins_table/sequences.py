@@ -148,8 +148,12 @@ def _remove(vm: Machine, self: Value, value: Value) -> None:
     target.assign(vm, target.items[:position] + target.items[position + 1 :])
 
 
-def _find(vm: Machine, target: SequenceValue, value: Value, start: int = 0, stop: int | None = None):
-    for position in range(start, len(target.items) if stop is None else min(stop, len(target.items))):
+def _find(
+    vm: Machine, target: SequenceValue, value: Value, start: int = 0, stop: int | None = None
+):
+    for position in range(
+        start, len(target.items) if stop is None else min(stop, len(target.items))
+    ):
         element = target.items[position]
         if vm.is_same(element, value) or vm.truth(vm.compare("==", element, value)):
             return position
@@ -203,12 +207,15 @@ def _reverse(vm: Machine, self: Value) -> None:
 
 
 @builtin(list.sort)
-def _sort(vm: Machine, self: Value, *, key: Value | None = None, reverse: Value | None = None) -> None:
+def _sort(
+    vm: Machine, self: Value, *, key: Value | None = None, reverse: Value | None = None
+) -> None:
     target = _as_list(self)
     target.assign(vm, sort_values(vm, list(target.items), key, reverse))
 
 
-# -- special methods, also reached by `super()` and subclasses --------------------------------------
+# -- special methods, also reached by `super()` and subclasses
+# --------------------------------------
 
 
 @builtin(list.__getitem__, tuple.__getitem__, collections.deque.__getitem__)
@@ -288,9 +295,9 @@ def _comparison(name: str) -> Any:
 
 
 for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
-    builtin(
-        getattr(list, _name), getattr(tuple, _name), getattr(collections.deque, _name)
-    )(_comparison(_name))
+    builtin(getattr(list, _name), getattr(tuple, _name), getattr(collections.deque, _name))(
+        _comparison(_name)
+    )
 
 
 @builtin(list.__reversed__)
@@ -308,4 +315,3 @@ def _repr(vm: Machine, self: Value) -> Value:
     assert isinstance(self, SequenceValue)
     plain = TupleValue(self.items) if isinstance(self, TupleValue) else ListValue(self.items)
     return vm.repr(plain)
-

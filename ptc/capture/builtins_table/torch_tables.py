@@ -108,7 +108,9 @@ def _get_autocast_dtype(vm: TorchMachine, device: Value) -> Value:
 
 
 @builtin(
-    torch.jit.is_scripting, torch.jit.is_tracing, torch._C._get_tracing_state,
+    torch.jit.is_scripting,  # noqa: TID251 (asked by libraries)
+    torch.jit.is_tracing,  # noqa: TID251
+    torch._C._get_tracing_state,
     torch.compiler.is_dynamo_compiling,
 )  # fmt: skip
 def _no(vm: TorchMachine, *args: Value) -> Value:

@@ -37,9 +37,24 @@ _C_METHODS = (
 _FIELD = type(collections.namedtuple("_Example", "field").field)  # a namedtuple's field
 # Attributes of classes that CPython computes; all are fixed once the class exists
 _CLASS_FACTS = frozenset(
-    "__name__ __qualname__ __module__ __doc__ __mro__ __bases__ __base__ __flags__"
-    " __members__ __basicsize__ __annotations__ __text_signature__ __abstractmethods__"
-    " __type_params__ __orig_bases__ __parameters__".split()
+    {
+        "__name__",
+        "__qualname__",
+        "__module__",
+        "__doc__",
+        "__mro__",
+        "__bases__",
+        "__base__",
+        "__flags__",
+        "__members__",
+        "__basicsize__",
+        "__annotations__",
+        "__text_signature__",
+        "__abstractmethods__",
+        "__type_params__",
+        "__orig_bases__",
+        "__parameters__",
+    }
 )
 
 
@@ -181,7 +196,9 @@ def _call_property(vm: Machine, raw: property, owner: type, obj: Value, name: st
         if value is not None:
             return value
     if raw.fget is None:
-        raise vm.exception(AttributeError, f"property {name!r} of {obj.cls.__name__!r} object has no getter")
+        raise vm.exception(
+            AttributeError, f"property {name!r} of {obj.cls.__name__!r} object has no getter"
+        )
     special = vm.property_handler(raw)
     if special is not None:
         return special(vm, obj)
@@ -406,4 +423,3 @@ def hasattr_(vm: Machine, obj: Value, name: str) -> bool:
         raise
     vm.pending_attribute_error = None
     return found
-

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak, NotConstant, Raised
 from ptc.capture.interpreter.attributes import class_attribute_value, static_function
-from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.interpreter.binding import bind_arguments
 from ptc.capture.interpreter.frame import Frame, initial_cells
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.interpreter.wrapping import is_python_class, wrap_new
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import BoundMethodValue, BuiltinValue, ClassValue, FunctionValue
@@ -41,7 +41,8 @@ _PURE: set[int] = set()
 FALLBACKS: list[Callable[..., Value | None]] = []
 
 
-# Wrappers that only guard against recursion: code object -> the closure variable with what they wrap
+# Wrappers that only guard against recursion: code object -> the closure variable with what they
+# wrap
 _SEEN_THROUGH: dict[types.CodeType, str] = {}
 
 
@@ -51,8 +52,8 @@ def see_through(wrapper: types.FunctionType, variable: str) -> None:
 
 
 def builtin(*functions: Any) -> Callable[[Builtin], Builtin]:
-    """Register how calls of these functions are captured: `handler(vm, *args, **kwargs)` with symbolic
-    arguments; the result may be a Value or a Python object to be wrapped as new."""
+    """Register how calls of these functions are captured: `handler(vm, *args, **kwargs)` with
+    symbolic arguments; the result may be a Value or a Python object to be wrapped as new."""
 
     def register(handler: Builtin) -> Builtin:
         # A class that inherits a method gives the same object as its base
@@ -270,9 +271,7 @@ def type_call(vm: Machine, cls: type, args: list[Value], kwargs: dict[str, Value
     return result
 
 
-def c_new(
-    vm: Machine, new: Any, cls: type, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
+def c_new(vm: Machine, new: Any, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`cls.__new__` where C provides it."""
     if new is object.__new__:
         if not is_python_class(cls):

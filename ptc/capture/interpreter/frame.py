@@ -37,8 +37,18 @@ class Frame:
     """State of one activation. `cells` maps names to cells once MAKE_CELL or COPY_FREE_VARS ran."""
 
     __slots__ = (
-        "code", "function", "instructions", "handlers", "ip", "stack", "locals", "cells", "globals",
-        "returned", "kw_names", "handled",
+        "cells",
+        "code",
+        "function",
+        "globals",
+        "handled",
+        "handlers",
+        "instructions",
+        "ip",
+        "kw_names",
+        "locals",
+        "returned",
+        "stack",
     )  # fmt: skip
 
     def __init__(self, function: FunctionValue, variables: dict[str, Value]) -> None:

@@ -16,7 +16,8 @@ def static_lookup(cls: type, name: str) -> tuple[Any, type] | None:
 
 
 def python_special(cls: type, name: str) -> tuple[types.FunctionType, type] | None:
-    """A special method that is written in Python, with its class; None if C provides it (or none)."""
+    """A special method that is written in Python, with its class; None if C provides it (or
+    none)."""
     found = static_lookup(cls, name)
     if found is not None and isinstance(found[0], types.FunctionType):
         return found  # type: ignore[return-value]

@@ -1,8 +1,8 @@
 """The state of one capture and the interpreter loop.
 
-`Machine` is the context passed to every handler and value (`vm`). It knows Python; subclasses add the
-graph and what torch needs through the hooks at the end. Operations defined in other modules of this
-package are attached as methods.
+`Machine` is the context passed to every handler and value (`vm`). It knows Python; subclasses add
+the graph and what torch needs through the hooks at the end. Operations defined in other modules of
+this package are attached as methods.
 """
 
 from __future__ import annotations
@@ -269,9 +269,13 @@ class Machine:
         instruction = frame.instructions[frame.ip - 1]
         handler = instruction.handler
         value = raised.value
-        if isinstance(value, ExceptionValue) and value.context is None:
-            if self.handled is not None and self.handled is not value:
-                self.journal.assign(value, "context", self.handled)
+        if (
+            isinstance(value, ExceptionValue)
+            and value.context is None
+            and self.handled is not None
+            and self.handled is not value
+        ):
+            self.journal.assign(value, "context", self.handled)
         if handler is None:
             return False
         del frame.stack[handler.depth :]
@@ -374,4 +378,3 @@ class Machine:
     def pin(self, value: Value) -> Any:
         """The host number of a symbolic one, fixed by a guard; None if it has none."""
         return None
-

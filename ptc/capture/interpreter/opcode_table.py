@@ -1,6 +1,7 @@
 """The table of opcode handlers: free functions registered with the Python versions they serve.
 
-A handler takes (vm, frame, instruction) and returns true when the frame stops there (return, yield).
+A handler takes (vm, frame, instruction) and returns true when the frame stops there (return,
+yield).
 """
 
 from __future__ import annotations

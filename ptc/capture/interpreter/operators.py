@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak, NotConstant
-from ptc.capture.interpreter.lookup import python_special, static_lookup
 from ptc.capture.interpreter.calls import evaluate, find_handler
+from ptc.capture.interpreter.lookup import python_special, static_lookup
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import BuiltinValue, ClassValue
 from ptc.capture.values.constants import ConstantValue, SliceValue
@@ -37,8 +37,10 @@ INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     ">>": operator.irshift,
 }  # fmt: skip
 UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "-": ("__neg__", operator.neg), "+": ("__pos__", operator.pos), "~": ("__invert__", operator.invert),
-}  # fmt: skip
+    "-": ("__neg__", operator.neg),
+    "+": ("__pos__", operator.pos),
+    "~": ("__invert__", operator.invert),
+}
 COMPARE: dict[str, tuple[str, str, Callable[[Any, Any], Any]]] = {
     "<": ("__lt__", "__gt__", operator.lt), "<=": ("__le__", "__ge__", operator.le),
     "==": ("__eq__", "__eq__", operator.eq), "!=": ("__ne__", "__ne__", operator.ne),
@@ -51,9 +53,12 @@ COMPARE: dict[str, tuple[str, str, Callable[[Any, Any], Any]]] = {
 
 def binary(vm: Machine, op: str, left: Value, right: Value) -> Value:
     """`left op right`"""
-    if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
-        if not _overrides_arithmetic(left, right):
-            return evaluate(vm, BINARY[op][1], left.value, right.value)
+    if (
+        isinstance(left, ConstantValue)
+        and isinstance(right, ConstantValue)
+        and not _overrides_arithmetic(left, right)
+    ):
+        return evaluate(vm, BINARY[op][1], left.value, right.value)
     result = binary_or_none(vm, op, left, right)
     if result is None:
         symbol = "** or pow()" if op == "**" else op
@@ -77,12 +82,15 @@ def binary_or_none(vm: Machine, op: str, left: Value, right: Value) -> Value | N
     if result is not None:
         return result
     forward, backward = f"__{name}__", f"__r{name}__"
-    if left.cls is not right.cls and issubclass(right.cls, left.cls):
-        if static_lookup(right.cls, backward) != static_lookup(left.cls, backward):
-            result = _try_special(vm, right, backward, left)
-            if result is not None:
-                return result
-            return _try_special(vm, left, forward, right)
+    if (
+        left.cls is not right.cls
+        and issubclass(right.cls, left.cls)
+        and static_lookup(right.cls, backward) != static_lookup(left.cls, backward)
+    ):
+        result = _try_special(vm, right, backward, left)
+        if result is not None:
+            return result
+        return _try_special(vm, left, forward, right)
     result = _try_special(vm, left, forward, right)
     if result is None and left.cls is not right.cls:
         result = _try_special(vm, right, backward, left)
@@ -292,7 +300,8 @@ def same_constant(vm: Machine, left: Value, right: Value) -> bool:
     return type(mine) is type(theirs) and mine == theirs
 
 
-# -- truth, length, containment ---------------------------------------------------------------------
+# -- truth, length, containment
+# ---------------------------------------------------------------------
 
 
 def truth(vm: Machine, value: Value) -> bool:
@@ -411,9 +420,12 @@ def iterate(vm: Machine, obj: Value) -> Value:
         if members is not None:
             unique = list(obj.klass_object)  # type: ignore[call-overload]
             return SnapshotIterator(obj, [ConstantValue(member) for member in unique])
-    if isinstance(obj, Instance) and not hasattr(obj.cls, "__iter__"):
-        if python_special(obj.cls, "__getitem__") is not None:
-            return SentinelIterator(obj, None)
+    if (
+        isinstance(obj, Instance)
+        and not hasattr(obj.cls, "__iter__")
+        and python_special(obj.cls, "__getitem__") is not None
+    ):
+        return SentinelIterator(obj, None)
     return obj.iterate(vm)
 
 

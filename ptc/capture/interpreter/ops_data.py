@@ -1,9 +1,9 @@
-"""Opcodes that move and build data: constants, variables, attributes, items, containers, operators."""
+"""Opcodes that move and build data: constants, variables, attributes, items, containers,
+operators."""
 
 from __future__ import annotations
 
 import sys
-
 from typing import Any
 
 from ptc.capture.code import Instruction
@@ -500,7 +500,9 @@ def unpack_ex(vm: Machine, frame: Frame, ins: Instruction) -> None:
     before, after = (ins.arg or 0) & 0xFF, (ins.arg or 0) >> 8
     values = _unpack(vm, frame.pop())
     if len(values) < before + after:
-        text = f"not enough values to unpack (expected at least {before + after}, got {len(values)})"
+        text = (
+            f"not enough values to unpack (expected at least {before + after}, got {len(values)})"
+        )
         raise vm.exception(ValueError, text)
     end = len(values) - after
     frame.stack.extend(reversed(values[end:]))
@@ -537,5 +539,3 @@ def format_simple(vm: Machine, frame: Frame, ins: Instruction) -> None:
 def format_with_spec(vm: Machine, frame: Frame, ins: Instruction) -> None:
     value, spec = frame.pop_many(2)
     frame.push(vm.format(value, spec))
-
-

@@ -1,4 +1,5 @@
-"""Opcodes that decide what runs next: jumps, loops, calls, returns, exceptions, `with`, generators."""
+"""Opcodes that decide what runs next: jumps, loops, calls, returns, exceptions, `with`,
+generators."""
 
 from __future__ import annotations
 
@@ -177,7 +178,9 @@ def _set_function_part(vm: Machine, function: FunctionValue, flag: int, value: V
         pairs = value
         if isinstance(value, TupleValue):
             keys = value.items[::2]
-            pairs = vm.dict_of({k.constant(): v for k, v in zip(keys, value.items[1::2], strict=True)})
+            pairs = vm.dict_of(
+                {k.constant(): v for k, v in zip(keys, value.items[1::2], strict=True)}
+            )
         function.annotations = pairs
     elif flag == 2:
         assert isinstance(value, DictValue)
@@ -391,5 +394,3 @@ def end_send(vm: Machine, frame: Frame, ins: Instruction) -> None:
         "ASYNC_GEN_WRAP", "CLEANUP_THROW")  # fmt: skip
 def asynchronous(vm: Machine, frame: Frame, ins: Instruction) -> None:
     raise GraphBreak("PTC-B013", "coroutines and async generators are not captured")
-
-

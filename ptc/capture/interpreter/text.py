@@ -91,9 +91,12 @@ def to_repr(vm: Machine, value: Value) -> Value:
 
 def format_(vm: Machine, value: Value, spec: Value) -> Value:
     """`format(value, spec)`"""
-    if isinstance(value, ConstantValue) and isinstance(spec, ConstantValue):
-        if not _is_python_enum(value):
-            return vm.evaluate(format, value.value, spec.value)
+    if (
+        isinstance(value, ConstantValue)
+        and isinstance(spec, ConstantValue)
+        and not _is_python_enum(value)
+    ):
+        return vm.evaluate(format, value.value, spec.value)
     method = vm.python_method(value, "__format__")
     if method is not None:
         return vm.call(method, [value, spec])

@@ -68,7 +68,8 @@ def wraps(*types_: type) -> Callable[[Wrapper], Wrapper]:
 
 
 def wraps_subclasses(base: type) -> Callable[[Wrapper], Wrapper]:
-    """Register the wrapper of instances of `base` and its subclasses; later ones are tried first."""
+    """Register the wrapper of instances of `base` and its subclasses; later ones are tried
+    first."""
 
     def register(wrapper: Wrapper) -> Wrapper:
         _BY_BASE.insert(0, (base, wrapper))
@@ -165,7 +166,11 @@ def _guard_length(vm: Machine, obj: Any, source: Source, base: str) -> None:
     if python_special(type(obj), "__len__") is None:
         vm.guard("LENGTH", source, len(obj))
     else:
-        vm.guard("EQUALS", CallSource(source, base + ".__len__({})"), list.__len__(obj) if base == "list" else tuple.__len__(obj))
+        vm.guard(
+            "EQUALS",
+            CallSource(source, base + ".__len__({})"),
+            list.__len__(obj) if base == "list" else tuple.__len__(obj),
+        )
 
 
 def _element_source(obj: Any, source: Source, base: str, index: int) -> Source:
@@ -251,7 +256,9 @@ def _set(vm: Machine, obj: Any, source: Source) -> Value:
 @wraps(slice)
 def _slice(vm: Machine, obj: Any, source: Source) -> Value:
     _guard_type(vm, obj, source)
-    parts = [wrap(vm, getattr(obj, n), AttributeSource(source, n)) for n in ("start", "stop", "step")]
+    parts = [
+        wrap(vm, getattr(obj, n), AttributeSource(source, n)) for n in ("start", "stop", "step")
+    ]
     return SliceValue(*parts, source=source)
 
 
@@ -272,7 +279,9 @@ def _function(vm: Machine, obj: Any, source: Source) -> Value:
     value.default_values = None
     value.kwdefault_values = None
     value.closure = tuple(
-        _closure_cell(vm, cell, None if value.trusted else CallSource(source, f"{{}}.__closure__[{i}]"))
+        _closure_cell(
+            vm, cell, None if value.trusted else CallSource(source, f"{{}}.__closure__[{i}]")
+        )
         for i, cell in enumerate(obj.__closure__ or ())
     )
     return value
@@ -353,7 +362,9 @@ def _partial(vm: Machine, obj: Any, source: Source) -> Value:
     args = [wrap(vm, arg, item(args_source, i)) for i, arg in enumerate(obj.args)]
     keywords = AttributeSource(source, "keywords")
     vm.guard_keys(keywords, obj.keywords)
-    kwargs = {name: wrap(vm, v, ItemSource(keywords, name, "str")) for name, v in obj.keywords.items()}
+    kwargs = {
+        name: wrap(vm, v, ItemSource(keywords, name, "str")) for name, v in obj.keywords.items()
+    }
     value = PartialValue(func, args, kwargs, source)
     value.obj = obj
     return value
@@ -376,7 +387,8 @@ def _weakref(vm: Machine, obj: Any, source: Source) -> Value:
     return OpaqueValue(type(obj), source, obj)
 
 
-# -- iterators (the locals and stack items of a resume function) -------------------------------------
+# -- iterators (the locals and stack items of a resume function)
+# -------------------------------------
 
 
 @wraps(type(iter([])), type(iter(())))
@@ -474,4 +486,4 @@ def trusted_class(cls: type) -> bool:
     return trusted_module(getattr(cls, "__module__", None))
 
 
-__all__ = ["NotConstant", "FixedSource", "real_dict", "wrap", "wraps", "wraps_subclasses"]
+__all__ = ["FixedSource", "NotConstant", "real_dict", "wrap", "wraps", "wraps_subclasses"]

@@ -22,16 +22,14 @@ def islice(iterable: Any, *args: Any) -> Any:
     start = 0 if limits.start is None else limits.start
     stop = limits.stop
     step = 1 if limits.step is None else limits.step
-    position = 0
     wanted = start
     if stop is not None and wanted >= stop:
         return
-    for element in iterable:
+    for position, element in enumerate(iterable):
         if position == wanted:
             yield element
             wanted += step
-        position += 1
-        if stop is not None and position >= stop:
+        if stop is not None and position + 1 >= stop:
             return
 
 

@@ -1,1 +1,2 @@
-"""Symbolic values: one class per kind. `base` has the protocol; modules named `torch_*` know torch."""
+"""Symbolic values: one class per kind. `base` has the protocol; modules named `torch_*` know
+torch."""

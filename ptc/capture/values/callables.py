@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 class CellValue(Value):
     """A closure cell. `content` is None while unassigned."""
 
-    __slots__ = ("content", "cell", "loaded")
+    __slots__ = ("cell", "content", "loaded")
 
-    def __init__(self, content: Value | None = None, source: Source | None = None, cell: Any = None):
+    def __init__(
+        self, content: Value | None = None, source: Source | None = None, cell: Any = None
+    ):
         self.source = source
         self.content = content
         self.cell: types.CellType | None = cell
@@ -82,8 +84,17 @@ class FunctionValue(Instance):
     """A Python function, from outside or made by MAKE_FUNCTION."""
 
     __slots__ = (
-        "code", "globals", "name", "qualname", "defaults", "kwdefaults", "closure", "annotations",
-        "default_values", "kwdefault_values", "trusted",
+        "annotations",
+        "closure",
+        "code",
+        "default_values",
+        "defaults",
+        "globals",
+        "kwdefault_values",
+        "kwdefaults",
+        "name",
+        "qualname",
+        "trusted",
     )  # fmt: skip
 
     def __init__(
@@ -339,7 +350,7 @@ class SuperValue(Value):
 class PartialValue(Instance):
     """`functools.partial(func, *args, **kwargs)`"""
 
-    __slots__ = ("func", "args", "kwargs")
+    __slots__ = ("args", "func", "kwargs")
 
     def __init__(
         self, func: Value, args: list[Value], kwargs: dict[str, Value], source: Source | None = None

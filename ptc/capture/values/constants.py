@@ -113,7 +113,7 @@ def abs_finite(value: Any) -> bool:
 class ConstantIterator(Value):
     """`iter()` of a str, bytes, range or frozenset: the position is symbolic state."""
 
-    __slots__ = ("content", "position", "_elements")
+    __slots__ = ("_elements", "content", "position")
 
     def __init__(self, content: Any, position: int = 0, source: Source | None = None) -> None:
         self.source = source

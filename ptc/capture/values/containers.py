@@ -240,7 +240,7 @@ class DequeValue(ListValue):
 class SequenceIterator(Value):
     """`iter()` of a list, tuple or deque: reads the live sequence, as CPython's does."""
 
-    __slots__ = ("sequence", "position")
+    __slots__ = ("position", "sequence")
 
     def __init__(
         self, sequence: SequenceValue, position: int = 0, source: Source | None = None

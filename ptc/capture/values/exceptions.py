@@ -19,7 +19,7 @@ class ExceptionValue(Instance):
     """An exception. `raised_at` is the user's stack when it was raised first. `native` is the real
     exception if one occurred while capture evaluated a library call."""
 
-    __slots__ = ("args", "cause", "context", "suppress_context", "raised_at", "native")
+    __slots__ = ("args", "cause", "context", "native", "raised_at", "suppress_context")
 
     def __init__(
         self, klass: type, args: list[Value], source: Source | None = None, native: Any = None

@@ -165,7 +165,7 @@ class FilterValue(IteratorValue):
 class ReversedValue(IteratorValue):
     """`reversed()` of a list or tuple (live)."""
 
-    __slots__ = ("sequence", "position")
+    __slots__ = ("position", "sequence")
 
     def __init__(self, sequence: SequenceValue) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class ReversedValue(IteratorValue):
 class SnapshotIterator(IteratorValue):
     """Over elements that are fixed when it is made (a set's), `owner` being what they came from."""
 
-    __slots__ = ("owner", "elements")
+    __slots__ = ("elements", "owner")
 
     def __init__(self, owner: Value, elements: list[Value]) -> None:
         super().__init__()
@@ -216,7 +216,7 @@ class SnapshotIterator(IteratorValue):
 class SentinelIterator(IteratorValue):
     """`iter(callable, sentinel)`, and `iter()` of an object with `__getitem__` only."""
 
-    __slots__ = ("func", "sentinel", "finished")
+    __slots__ = ("finished", "func", "sentinel")
 
     def __init__(self, func: Value, sentinel: Value | None) -> None:
         super().__init__()

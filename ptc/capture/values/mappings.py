@@ -28,7 +28,7 @@ class DictValue(Instance):
     `entries` are to be looked up in the real dictionary.
     """
 
-    __slots__ = ("entries", "complete", "factory", "trusted")
+    __slots__ = ("complete", "entries", "factory", "trusted")
 
     def __init__(
         self,
@@ -126,11 +126,15 @@ class DictValue(Instance):
         missing = vm.python_method(self, "__missing__")
         if missing is not None:
             return vm.call(missing, [self, key])
-        if isinstance(self.klass, type) and issubclass(self.klass, collections.defaultdict):
-            if self.factory is not None and self.factory.cls is not type(None):
-                value = vm.call(self.factory, [])
-                self.setitem(vm, key, value)
-                return value
+        if (
+            isinstance(self.klass, type)
+            and issubclass(self.klass, collections.defaultdict)
+            and self.factory is not None
+            and self.factory.cls is not type(None)
+        ):
+            value = vm.call(self.factory, [])
+            self.setitem(vm, key, value)
+            return value
         if issubclass(self.klass, collections.Counter):
             return vm.const(0)
         raise vm.raised(KeyError, [key])
@@ -255,7 +259,7 @@ def _item_source(owner: Source, key: Any) -> Source:
 class DictViewValue(Value):
     """`d.keys()`, `d.values()`, `d.items()`: live views."""
 
-    __slots__ = ("mapping", "kind")
+    __slots__ = ("kind", "mapping")
 
     def __init__(self, mapping: DictValue, kind: str) -> None:
         self.source = None
@@ -287,7 +291,7 @@ class DictViewValue(Value):
 class DictIterator(Value):
     """An iterator over a dictionary's keys, values or items, maybe reversed."""
 
-    __slots__ = ("mapping", "kind", "position", "keys", "backward")
+    __slots__ = ("backward", "keys", "kind", "mapping", "position")
 
     def __init__(self, mapping: DictValue, kind: str, backward: bool = False) -> None:
         self.source = None

@@ -19,7 +19,7 @@ class Globals:
     """One globals dictionary. Reads are guarded unless the module is a trusted library's; writes
     stay here until they are replayed."""
 
-    __slots__ = ("namespace", "known", "trusted", "written")
+    __slots__ = ("known", "namespace", "trusted", "written")
 
     def __init__(self, namespace: dict[str, Any], trusted: bool) -> None:
         self.namespace = namespace

@@ -36,7 +36,7 @@ DELETED = Deleted()
 class Instance(Value):
     """A value with a class and (maybe) an instance dictionary."""
 
-    __slots__ = ("klass", "obj", "attrs")
+    __slots__ = ("attrs", "klass", "obj")
 
     def __init__(self, klass: type, source: Source | None = None, obj: Any = NO_OBJECT) -> None:
         self.source = source

@@ -1,5 +1,5 @@
-"""`nn.Module` objects: parameters, buffers and children are found as `nn.Module.__getattr__` would, and
-calling one runs `forward` (and hooks, if there are any).
+"""`nn.Module` objects: parameters, buffers and children are found as `nn.Module.__getattr__`
+would, and calling one runs `forward` (and hooks, if there are any).
 """
 
 from __future__ import annotations
@@ -98,9 +98,12 @@ def set_module_attribute(vm: TorchMachine, module: Value, name: str, value: Valu
         return
     for other in STORES:
         mapping = module.attribute(vm, other)
-        if other != target and isinstance(mapping, DictValue):
-            if mapping.find(vm, ConstantValue(name)) is not None:
-                mapping.delitem(vm, ConstantValue(name))
+        if (
+            other != target
+            and isinstance(mapping, DictValue)
+            and mapping.find(vm, ConstantValue(name)) is not None
+        ):
+            mapping.delitem(vm, ConstantValue(name))
     mapping = module.attribute(vm, target)
     assert isinstance(mapping, DictValue)
     mapping.setitem(vm, ConstantValue(name), value)
@@ -135,7 +138,9 @@ def _checked_store(vm: TorchMachine, store: str, name: str, value: Value) -> str
             f"cannot assign '{kind}' as buffer '{name}' (torch.Tensor, torch.nn.Buffer or None "
             "expected)"
         )
-    raise vm.type_error(f"cannot assign '{kind}' as child module '{name}' (torch.nn.Module or None expected)")
+    raise vm.type_error(
+        f"cannot assign '{kind}' as child module '{name}' (torch.nn.Module or None expected)"
+    )
 
 
 def delete_module_attribute(vm: TorchMachine, module: Value, name: str) -> None:
@@ -147,4 +152,3 @@ def delete_module_attribute(vm: TorchMachine, module: Value, name: str) -> None:
                 mapping.delitem(vm, ConstantValue(name))
                 return
     vm.generic_delattr(module, name)
-

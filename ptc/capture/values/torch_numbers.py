@@ -24,7 +24,7 @@ class SymbolicNumber(Value):
     """An int, float or bool that depends on symbolic sizes. `make_node` adds its node to the graph
     when something first needs it there."""
 
-    __slots__ = ("number", "_node", "_make_node")
+    __slots__ = ("_make_node", "_node", "number")
 
     def __init__(self, number: Any, make_node: Any, source: Source | None = None) -> None:
         self.source = source

@@ -28,8 +28,28 @@ _HINT_ITEM = "keep the value as a tensor"
 
 # Attributes that a fake tensor answers as the real one would
 _FACTS = frozenset(
-    "dtype device layout is_cuda is_cpu is_mps is_xpu is_sparse is_quantized is_meta is_mkldnn itemsize"
-    " requires_grad is_leaf is_nested is_sparse_csr is_vulkan is_ipu is_xla is_maia".split()
+    {
+        "dtype",
+        "device",
+        "layout",
+        "is_cuda",
+        "is_cpu",
+        "is_mps",
+        "is_xpu",
+        "is_sparse",
+        "is_quantized",
+        "is_meta",
+        "is_mkldnn",
+        "itemsize",
+        "requires_grad",
+        "is_leaf",
+        "is_nested",
+        "is_sparse_csr",
+        "is_vulkan",
+        "is_ipu",
+        "is_xla",
+        "is_maia",
+    }
 )
 _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 
@@ -37,7 +57,7 @@ _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 class TensorValue(Instance):
     """A tensor. `node` is made when something first uses it, if it is an input."""
 
-    __slots__ = ("fake", "_node", "kind", "live", "first_version")
+    __slots__ = ("_node", "fake", "first_version", "kind", "live")
 
     def __init__(
         self,
@@ -187,4 +207,3 @@ class TensorValue(Instance):
         for attribute, value in self.attrs.items():
             emit.line(f"{name}.{attribute} = {emit.value(value)}")
         return name
-
