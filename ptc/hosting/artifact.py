@@ -11,12 +11,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ptc.hosting import structure as structures
-from ptc.hosting.binding import bind
+from ptc.hosting.binding import Binder
 from ptc.hosting.dims import evaluate, shape_text
 from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Session
 from ptc.hosting.manifest import EntryInfo, Manifest, TensorInfo
-from ptc.hosting.tensors import Operand, copy_out, describe, is_torch_tensor, new_array, operand
+from ptc.hosting.slots import LibraryAllocated, Slot, pointers
+from ptc.hosting.structure import builder
+from ptc.hosting.tensors import Operand, is_torch_tensor
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 
@@ -112,14 +113,24 @@ class LoadedEntry:
                 "PTC-R006", f"the manifest names the entry `{info.name}`, the library has none"
             )
         self._names = {size.symbol: size.name for size in info.sizes}
+        names = [tensor.name for tensor in info.inputs]
+        self._binder = Binder(info.arguments, names, info.name) if info.arguments else None
+        self._build = builder(info.result) if info.result else tuple
+        self._inputs = [Slot(tensor) for tensor in info.inputs]
+        self._outputs = [Slot(tensor) for tensor in info.outputs]
+        self._input_pointers = pointers([slot.descriptor for slot in self._inputs])
+        self._output_pointers = pointers([slot.descriptor for slot in self._outputs])
+        self._shapes = _Shapes(info)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values = self._flat_arguments(args, kwargs)
+        if self._binder is not None:
+            values = self._binder.bind(args, kwargs)
+        elif kwargs:
+            raise CompileError("PTC-R010", f"`{self.info.name}` takes its inputs by position")
+        else:
+            values = list(args)
         as_torch = any(is_torch_tensor(value) for value in values)
-        outputs = self.run(values, as_torch=as_torch)
-        if self.info.result is None:
-            return tuple(outputs)
-        return structures.build(self.info.result, outputs)
+        return self._build(self.run(values, as_torch=as_torch))
 
     def __str__(self) -> str:
         inputs = ", ".join(f"{t.name}: {self.text(t)}" for t in self.info.inputs)
@@ -139,25 +150,54 @@ class LoadedEntry:
                 f"`{self.info.name}` takes {len(infos)} inputs, {len(values)} were given",
                 hint=f"inputs: {', '.join(i.name for i in infos)}",
             )
-        operands = [operand(v, info) for v, info in zip(values, infos, strict=True)]
-        sizes = self._check_shapes(operands)
-        results = [self._output_memory(info, sizes, as_torch) for info in self.info.outputs]
-        targets = [
-            result.descriptor() if result else describe(None, (), info.type)
-            for result, info in zip(results, self.info.outputs, strict=True)
-        ]
+        operands = [slot.take(value) for slot, value in zip(self._inputs, values, strict=True)]
+        shapes = self._output_shapes(operands)
         with self._session.lock:
-            self._session.run(self._number, [o.descriptor() for o in operands], targets)
-            outputs: list[Any] = []
-            for result, target, info in zip(results, targets, self.info.outputs, strict=True):
-                if result is None:
-                    outputs.append(copy_out(target, info.type, as_torch=as_torch))
-                    self._session.release(target)
-                else:
-                    outputs.append(result.owner)
+            for slot, given in zip(self._inputs, operands, strict=True):
+                slot.place(given.pointer, given.shape)
+            if None in shapes:
+                outputs = self._run_unsized(shapes, as_torch)
+            else:
+                outputs = self._run_sized(shapes, as_torch)
         for given in operands:
-            given.write_back()
+            if given.write_to is not None:
+                given.write_back()
         return outputs
+
+    def _run_sized(self, shapes: Sequence[tuple[int, ...] | None], as_torch: bool) -> list[Any]:
+        """Every output into memory made here."""
+        outputs: list[Any] = []
+        for slot, shape in zip(self._outputs, shapes, strict=True):
+            assert shape is not None
+            made = slot.new(shape, as_torch=as_torch)
+            slot.place(made.pointer, shape)
+            outputs.append(made.owner)
+        self._call(self._output_pointers)
+        return outputs
+
+    def _run_unsized(self, shapes: Sequence[tuple[int, ...] | None], as_torch: bool) -> list[Any]:
+        """Outputs whose size is known only after the run come from the library and are copied."""
+        places: list[Slot | LibraryAllocated] = []
+        made: list[Any] = []
+        for slot, shape in zip(self._outputs, shapes, strict=True):
+            if shape is None:
+                places.append(LibraryAllocated(slot.info))
+                made.append(None)
+            else:
+                memory = slot.new(shape, as_torch=as_torch)
+                slot.place(memory.pointer, shape)
+                places.append(slot)
+                made.append(memory.owner)
+        self._call(pointers([place.descriptor for place in places]))
+        for i, place in enumerate(places):
+            if isinstance(place, LibraryAllocated):
+                made[i] = place.copy(as_torch=as_torch)
+                self._session.release(place.descriptor)
+        return made
+
+    def _call(self, outputs: Any) -> None:
+        inputs = len(self._inputs)
+        self._session.run(self._number, self._input_pointers, inputs, outputs, len(self._outputs))
 
     def run_named(self, positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """Run on inputs given by the manifest's names, the rest by position; outputs by name."""
@@ -186,27 +226,33 @@ class LoadedEntry:
         outputs = self.run([given[name] for name in names])
         return {info.name: value for info, value in zip(self.info.outputs, outputs, strict=True)}
 
-    def _flat_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        if self.info.arguments is None:
-            if kwargs:
-                raise CompileError("PTC-R010", f"`{self.info.name}` takes its inputs by position")
-            return list(args)
-        found: dict[int, Any] = {}
-        names = [info.name for info in self.info.inputs]
-        for part in bind(self.info.arguments, names, args, kwargs, self.info.name):
-            structures.flatten(part.structure, part.value, part.name, found)
-        return [found[i] for i in range(len(names))]
-
-    def _check_shapes(self, operands: Sequence[Operand]) -> dict[str, int]:
-        """Compare every dimension; gives the values of the size symbols."""
+    def _output_shapes(self, operands: Sequence[Operand]) -> Sequence[tuple[int, ...] | None]:
+        """Compare every input's shape; gives the outputs' shapes, None where the run decides."""
+        plan = self._shapes
+        if plan.static_inputs is not None:
+            for given, expected, info in zip(
+                operands, plan.static_inputs, self.info.inputs, strict=True
+            ):
+                if given.shape != expected:
+                    raise self._wrong_shape(info, given)
+            return plan.static_outputs
         for given, info in zip(operands, self.info.inputs, strict=True):
             if len(given.shape) != len(info.shape):
                 raise self._wrong_shape(info, given)
+        sizes = self._sizes(operands)
+        inputs, outputs = plan.at(sizes)
+        for given, expected, info in zip(operands, inputs, self.info.inputs, strict=True):
+            if any(e is not None and e != s for e, s in zip(expected, given.shape, strict=True)):
+                raise self._wrong_shape(info, given)
+        return outputs
+
+    def _sizes(self, operands: Sequence[Operand]) -> dict[str, int]:
+        """The values of the size symbols, within their ranges."""
         sizes: dict[str, int] = {}
         for size in self.info.sizes:
             given, info = operands[size.input], self.info.inputs[size.input]
             # A symbolic integer argument is a tensor without dimensions: its value is the size.
-            value = given.shape[size.dim] if given.shape else int(_item(given.owner))
+            value = given.shape[size.dim] if given.shape else int(given.owner.item())
             if value < size.lower or (size.upper is not None and value > size.upper):
                 upper = "" if size.upper is None else str(size.upper)
                 raise CompileError(
@@ -215,10 +261,6 @@ class LoadedEntry:
                     f"expected {size.lower}..{upper}",
                 )
             sizes[size.symbol] = value
-        for given, info in zip(operands, self.info.inputs, strict=True):
-            expected = [evaluate(dim, sizes) for dim in info.shape]
-            if any(e is not None and e != s for e, s in zip(expected, given.shape, strict=True)):
-                raise self._wrong_shape(info, given)
         return sizes
 
     def _wrong_shape(self, info: TensorInfo, given: Operand) -> CompileError:
@@ -232,16 +274,37 @@ class LoadedEntry:
             else f"for other sizes compile with `--dynamic {info.name}:0=batch`, for example",
         )
 
-    def _output_memory(
-        self, info: TensorInfo, sizes: Mapping[str, int], as_torch: bool
-    ) -> Operand | None:
-        """Memory for an output, or None if its size is known only after the run."""
-        shape = [evaluate(dim, sizes) for dim in info.shape]
-        known = tuple(size for size in shape if size is not None)
-        if len(known) != len(shape):
-            return None
-        return new_array(known, info.type, as_torch=as_torch)
+
+_InputShapes = list[tuple[int | None, ...]]
+_OutputShapes = list[tuple[int, ...] | None]
 
 
-def _item(owner: Any) -> int:
-    return owner.item()
+class _Shapes:
+    """Shapes of an entry's inputs and outputs for given sizes; the last sizes' are remembered."""
+
+    def __init__(self, info: EntryInfo) -> None:
+        self.info = info
+        # One attribute, so that threads never see sizes of one call with shapes of another.
+        self._last: tuple[Mapping[str, int], _InputShapes, _OutputShapes] | None = None
+        self.static_inputs: list[tuple[int, ...]] | None = None
+        self.static_outputs: _OutputShapes = []
+        if not info.sizes:
+            inputs, self.static_outputs = self.at({})
+            known = [shape for shape in map(_complete, inputs) if shape is not None]
+            self.static_inputs = known if len(known) == len(inputs) else None
+
+    def at(self, sizes: Mapping[str, int]) -> tuple[_InputShapes, _OutputShapes]:
+        """(inputs, outputs): None for an input dimension that no symbol gives (the library checks
+        it) and for an output with such a dimension."""
+        last = self._last
+        if last is not None and last[0] == sizes:
+            return last[1], last[2]
+        inputs = [tuple(evaluate(d, sizes) for d in t.shape) for t in self.info.inputs]
+        outputs = [_complete(tuple(evaluate(d, sizes) for d in t.shape)) for t in self.info.outputs]
+        self._last = dict(sizes), inputs, outputs
+        return inputs, outputs
+
+
+def _complete(shape: tuple[int | None, ...]) -> tuple[int, ...] | None:
+    known = tuple(size for size in shape if size is not None)
+    return known if len(known) == len(shape) else None

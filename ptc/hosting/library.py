@@ -6,7 +6,6 @@ import ctypes
 import hashlib
 import threading
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,11 +135,12 @@ class Session:
         # The argument keeps the model open until this session is freed.
         self._free = weakref.finalize(self, _free_session, self.api, handle, model)
 
-    def run(self, entry: int, inputs: Sequence[DLTensor], outputs: Sequence[DLTensor]) -> None:
-        """Run entry number `entry`. Raises CompileError of the code that fits the status."""
-        status = self.api.run(
-            self.handle, entry, _pointers(inputs), len(inputs), _pointers(outputs), len(outputs)
-        )
+    def run(
+        self, entry: int, inputs: Any, input_count: int, outputs: Any, output_count: int
+    ) -> None:
+        """Run entry number `entry` on arrays of pointers (see `slots.pointers`). Raises
+        CompileError of the code that fits the status."""
+        status = self.api.run(self.handle, entry, inputs, input_count, outputs, output_count)
         if status:
             message = self.api.last_error(self.handle) or b""
             raise status_error(status, message.decode("utf-8", "replace"))
@@ -196,13 +196,6 @@ def _compare_with_file(library: Path, embedded: Manifest) -> None:
             f"{path} does not belong to {library.name}: the library holds another manifest",
             hint="copy both again, or remove the .json file, which the library does not need",
         )
-
-
-def _pointers(tensors: Sequence[DLTensor]) -> Any:
-    array = (ctypes.POINTER(DLTensor) * max(1, len(tensors)))()
-    for i, tensor in enumerate(tensors):
-        array[i] = ctypes.pointer(tensor)
-    return array
 
 
 def _free_session(api: Any, handle: ctypes.c_void_p, model: Model) -> None:

@@ -9,6 +9,7 @@ tuples, others become `Fields`.
 from __future__ import annotations
 
 import dataclasses
+import operator
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 from ptc.support.diagnostics import CompileError
 
 Json = Mapping[str, Any]
+Builder = Callable[[Sequence[Any]], Any]
 
 
 class Fields(dict[Any, Any]):
@@ -68,31 +70,35 @@ def flatten(structure: Json, value: Any, path: str, found: dict[int, Any]) -> No
         flatten(child, item, where, found)
 
 
-def build(structure: Json, values: Sequence[Any]) -> Any:
-    """Put values together along `structure`."""
+def builder(structure: Json) -> Builder:
+    """A function that puts flat values together along `structure`."""
     if "leaf" in structure:
-        return values[structure["leaf"]]
+        return operator.itemgetter(structure["leaf"])
     if "const" in structure:
-        return plain(structure["const"])
-    items = [build(child, values) for child in structure["children"]]
+        value = plain(structure["const"])
+        return lambda _: value
+    parts = [builder(child) for child in structure["children"]]
     keys = [plain(key) for key in structure.get("keys", ())]
     type_name = structure.get("type", "")
-    match structure["kind"]:
-        case "list":
-            return items
-        case "tuple":
-            return tuple(items)
-        case "dict":
-            fields = dict(zip(keys, items, strict=True))
-            if not type_name:
-                return fields
-            return _make(type_name, fields, lambda: Fields(fields))
-        case "namedtuple":
-            made = _named_tuple(type_name.rpartition(".")[2] or "Result", tuple(keys))
-            return _make(type_name, dict(zip(keys, items, strict=True)), lambda: made(*items))
-        case _:
-            fields = dict(zip(keys, items, strict=True))
-            return _make(type_name, fields, lambda: Fields(fields))
+    kind = structure["kind"]
+    if kind == "list":
+        return lambda values: [part(values) for part in parts]
+    if kind == "tuple":
+        return lambda values: tuple([part(values) for part in parts])
+    if kind == "dict" and not type_name:
+        return lambda values: {k: part(values) for k, part in zip(keys, parts, strict=True)}
+    stand_in: Callable[[dict[Any, Any]], Any] = Fields
+    if kind == "namedtuple":
+        made = _named_tuple(type_name.rpartition(".")[2] or "Result", tuple(keys))
+
+        def stand_in(fields: dict[Any, Any]) -> Any:
+            return made(*fields.values())
+
+    def build(values: Sequence[Any]) -> Any:
+        fields = {key: part(values) for key, part in zip(keys, parts, strict=True)}
+        return _make(type_name, fields, stand_in)
+
+    return build
 
 
 def plain(value: Any) -> Any:
@@ -143,19 +149,21 @@ def _same(value: Any, expected: Any) -> bool:
     return isinstance(expected, str) and repr(value) == expected
 
 
-def _make(type_name: str, fields: dict[str, Any], otherwise: Callable[[], Any]) -> Any:
+def _make(
+    type_name: str, fields: dict[str, Any], otherwise: Callable[[dict[Any, Any]], Any]
+) -> Any:
     """An instance of the named class if this process has it, else what stands in for it."""
     kind = _loaded_class(type_name)
     if kind is None:
-        return otherwise()
+        return otherwise(fields)
     if dataclasses.is_dataclass(kind):
         known = {f.name for f in dataclasses.fields(kind) if f.init}
         if not set(fields) <= known:
-            return otherwise()
+            return otherwise(fields)
     try:
         return kind(**fields)
     except TypeError:
-        return otherwise()
+        return otherwise(fields)
 
 
 def _loaded_class(type_name: str) -> type | None:

@@ -1,4 +1,4 @@
-"""Between Python's arrays and DLPack's: NumPy arrays, and torch tensors where torch is loaded.
+"""Inputs as compact memory: NumPy arrays, and torch tensors where torch is loaded.
 
 torch is never imported here. A tensor can only be given where the caller has imported torch, and
 then it is found in `sys.modules`.
@@ -6,22 +6,15 @@ then it is found in `sys.modules`.
 
 from __future__ import annotations
 
-import ctypes
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ptc.hosting.abi import DLDataType, DLDevice, DLTensor
 from ptc.hosting.dtypes import ElementType, array_accepts, array_type_name, element_type
 from ptc.hosting.manifest import TensorInfo
 from ptc.support.diagnostics import CompileError
-
-_CPU = 1  # kDLCPU
-_EMPTY = ctypes.create_string_buffer(64)
-_NOWHERE = ctypes.addressof(_EMPTY)
 
 
 @dataclass(slots=True)
@@ -38,11 +31,6 @@ class Operand:
     owner: Any
     write_to: Any = None
 
-    def descriptor(self) -> DLTensor:
-        """The DLPack form. The shape array lives as long as the descriptor."""
-        # torch gives empty tensors the address 0, which would ask the library to allocate.
-        return describe(self.pointer or _NOWHERE, self.shape, self.type)
-
     def write_back(self) -> None:
         """Give the caller's array what the library wrote into the copy."""
         if self.write_to is not None:
@@ -50,20 +38,6 @@ class Operand:
                 self.write_to.copy_(self.owner)
             else:
                 np.copyto(self.write_to, self.owner)
-
-
-def describe(pointer: int | None, shape: Sequence[int], kind: ElementType) -> DLTensor:
-    """A descriptor for compact row-major memory; `pointer` None asks the library to allocate."""
-    sizes = (ctypes.c_int64 * len(shape))(*shape)
-    return DLTensor(
-        data=pointer or None,
-        device=DLDevice(_CPU, 0),
-        ndim=len(shape),
-        dtype=DLDataType(kind.code, kind.bits, 1),
-        shape=ctypes.cast(sizes, ctypes.POINTER(ctypes.c_int64)),
-        strides=None,
-        byte_offset=0,
-    )
 
 
 def is_torch_tensor(value: Any) -> bool:
@@ -74,33 +48,14 @@ def is_torch_tensor(value: Any) -> bool:
 
 
 def operand(value: Any, info: TensorInfo) -> Operand:
-    """`value` for the input `info`. Element type and device are checked here, the shape is not.
+    """`value` for the input `info`, whatever it is, copied where it is not compact. Element type
+    and device are checked here, the shape is not.
 
     Raises CompileError PTC-R011 (element type), PTC-R013 (device or layout), PTC-R010 (no tensor).
     """
     if is_torch_tensor(value):
         return _torch_operand(value, info)
     return _numpy_operand(_as_array(value, info), info)
-
-
-def new_array(shape: tuple[int, ...], kind: ElementType, *, as_torch: bool) -> Operand:
-    """Uninitialised memory for an output."""
-    if as_torch:
-        torch = sys.modules["torch"]
-        tensor = torch.empty(shape, dtype=getattr(torch, kind.long_name))
-        return Operand(tensor.data_ptr(), shape, kind, tensor)
-    array = np.empty(shape, kind.numpy)
-    return Operand(array.ctypes.data, shape, kind, array)
-
-
-def copy_out(descriptor: DLTensor, kind: ElementType, *, as_torch: bool) -> Any:
-    """A copy of an output that the library allocated."""
-    shape = tuple(descriptor.shape[i] for i in range(descriptor.ndim))
-    result = new_array(shape, kind, as_torch=as_torch)
-    count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-    if count:
-        ctypes.memmove(result.pointer, descriptor.data + descriptor.byte_offset, count)
-    return result.owner
 
 
 def _as_array(value: Any, info: TensorInfo) -> np.ndarray[Any, Any]:
