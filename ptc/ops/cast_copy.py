@@ -1,4 +1,4 @@
-"""Conversions and copies. The graph is functional, so a copy of the same type is the tensor itself."""
+"""Conversions and copies. In a functional graph a copy of the same type is the tensor itself."""
 
 from __future__ import annotations
 

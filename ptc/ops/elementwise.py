@@ -1,8 +1,8 @@
 """How elementwise rules read operands and write results: promotion, rounding, broadcasting.
 
 An elementwise operator of eager converts its operands to a common type, computes (16-bit floats in
-f32) and rounds to the result's type. `elementwise` builds exactly that kernel around a rule's scalar
-expression. Knows no operator.
+f32) and rounds to the result's type. `elementwise` builds exactly that kernel around a rule's
+scalar expression. Knows no operator.
 """
 
 from __future__ import annotations

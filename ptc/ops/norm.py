@@ -1,9 +1,9 @@
 """Normalisation over rows, groups and channels.
 
 Layer, group and RMS norm are one kernel over a row: statistics in two passes, then the scaled row.
-Statistics that are results too get kernels of their own, so that unused ones cost nothing. Batch norm
-with running statistics is one multiply-add a element, with a scale and a shift a channel computed
-from weights alone, so that `schedule` can fold them.
+Statistics that are results too get kernels of their own, so that unused ones cost nothing. Batch
+norm with running statistics is one multiply-add an element, with a scale and a shift a channel
+computed from weights alone, so that `schedule` can fold them.
 """
 
 from __future__ import annotations

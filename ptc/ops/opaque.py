@@ -118,7 +118,7 @@ def _eager_rnn(
 
 
 def _fake_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    torch._check(
+    torch._check(  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
         x.shape[-1] == weight.shape[1],
         lambda: f"linear: {x.shape[-1]} input features, the weight has {weight.shape[1]}",
     )

@@ -448,7 +448,7 @@ def _with_modes() -> None:
 
 
 _with_modes()
-# Row 1 has divisors that are denormal: eager's vector fmod gives NaN for them, its scalar one does not.
+# Row 1 has denormal divisors: eager's vector fmod gives NaN for them, its scalar one does not.
 samples_for((aten.floor_divide.default,), *_DIVISION)
 samples_for((aten.remainder.Tensor, aten.fmod.Tensor), _DIVISION[0], *_DIVISION[2:])
 samples_for((aten.floor_divide.Scalar, aten.remainder.Scalar, aten.fmod.Scalar), *_DIVISION_SCALAR)

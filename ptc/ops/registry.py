@@ -26,6 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _LOWERINGS: Registry[OpOverload, LoweringRule] = Registry("lowering rules")
 _DECOMPOSITIONS: Registry[OpOverload, Callable[..., Any]] = Registry("decompositions")
 _REFUSALS: Registry[OpOverload, str] = Registry("refusals")
+_EXAMINERS: Registry[OpOverload, Callable[..., None]] = Registry("examiners")
 _SAMPLES: dict[OpOverload, list[Sample]] = {}
 
 # Arguments that say where and how a tensor lies in memory. Rules do not see them: the device is the
@@ -72,6 +73,22 @@ def refuses(*ops: OpOverload, code: str, reason: str, hint: str) -> None:
 
         _LOWERINGS.add(op, refuse)
         _REFUSALS.add(op, code)
+
+
+def examines(*ops: OpOverload) -> Callable[[F], F]:
+    """Register a check of calls of `ops` against eager's memory layout, which rules do not see.
+
+    It is called with the operator's own arguments, tensors fake, and raises CompileError.
+    """
+    return _EXAMINERS.register(*ops)
+
+
+def examine(op: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Run the check of `op`, if it has one, on a call with fake tensors."""
+    _load_families()
+    check = _EXAMINERS.get(op) if isinstance(op, OpOverload) else None
+    if check is not None:
+        check(*args, **kwargs)
 
 
 def samples(op: OpOverload, *rows: Sample) -> None:
@@ -136,7 +153,8 @@ def _load_families() -> None:
 
 def bind_schema(op: OpOverload, rule: Callable[..., Any]) -> LoweringRule:
     """`rule` behind the calling convention of `op`'s schema."""
-    arguments = op._schema.arguments  # the only public view of a schema is its text
+    # The only public view of a schema is its text.
+    arguments = op._schema.arguments  # pyright: ignore[reportPrivateUsage]
     names = [argument.name for argument in arguments]
     passed = [name for name in names if name not in _PLACEMENT]
     defaults = {a.name: _default(a) for a in arguments if a.has_default_value()}

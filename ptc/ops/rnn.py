@@ -63,8 +63,8 @@ def _weights(
     projected = each > 2 + 2 * has_biases
     for start in range(0, len(flat), each):
         part = flat[start : start + each]
-        biases = part[2:4] if has_biases else [None, None]
-        yield _Weights(part[0], part[1], *biases, part[-1] if projected else None)
+        first, second = (part[2], part[3]) if has_biases else (None, None)
+        yield _Weights(part[0], part[1], first, second, part[-1] if projected else None)
 
 
 def _input_products(ctx: LoweringContext, sequence: TensorValue, weights: _Weights) -> TensorValue:

@@ -109,14 +109,17 @@ def lower_logcumsumexp(ctx: LoweringContext, x: TensorValue, dim: int) -> Tensor
         return x
     along = dims[0]
     sums = ctx.empty(x.shape, acc)
-    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
-        with inner_loops(k, x.shape, dims, outer, LoopKind.SERIAL) as index:
-            i = index[along]
-            started = b.gt(b.index_value(i, DType.I64), 0)
-            before = ctx.load(sums, replace_at(index, along, i - 1), started, lowest(acc))
-            so_far = k.let(before, "before")
-            value = k.let(b.cast(ctx.load(x, index), acc), "value")
-            k.store(sums, index, _log_add_exp(so_far, value))
+    with (
+        ctx.kernel() as k,
+        outer_loops(k, x.shape, dims) as outer,
+        inner_loops(k, x.shape, dims, outer, LoopKind.SERIAL) as index,
+    ):
+        i = index[along]
+        started = b.gt(b.index_value(i, DType.I64), 0)
+        before = ctx.load(sums, replace_at(index, along, i - 1), started, lowest(acc))
+        so_far = k.let(before, "before")
+        value = k.let(b.cast(ctx.load(x, index), acc), "value")
+        k.store(sums, index, _log_add_exp(so_far, value))
     return convert(ctx, sums, x.dtype)
 
 

@@ -132,8 +132,8 @@ class _Group:
 def reshape_groups(old: Sequence[Index], new: Sequence[Index]) -> tuple[_Group, ...]:
     """Match dims of two shapes of equal size into the smallest runs with equal products.
 
-    Symbolic products compare by canonical form; what never matches ends in one run to the end, which
-    is correct and only costs divisions.
+    Symbolic products compare by canonical form; what never matches ends in one run to the end,
+    which is correct and only costs divisions.
     """
     groups: list[_Group] = []
     i = j = 0

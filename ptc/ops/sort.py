@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 
 from ptc.loops import build as b
@@ -62,7 +64,7 @@ def lower_topk(
 
 
 def _ordered(
-    ctx: LoweringContext, routine: str, x: TensorValue, shape: Indices, attrs: dict[str, object]
+    ctx: LoweringContext, routine: str, x: TensorValue, shape: Indices, attrs: Mapping[str, object]
 ) -> tuple[TensorValue, TensorValue]:
     """Values and positions by a routine that compares; 16-bit floats are compared as f32."""
     wide = convert(ctx, x, compute_type(x.dtype))

@@ -1,8 +1,8 @@
 """Interpolation: nearest, linear and cubic, in one to three dimensions.
 
-Source positions follow eager to the bit: they are computed in f32 (f64 for f64 images) from the same
-scale. Nearest positions that equal the integer map become a view; all others are bound once for each
-row or column, before the loops inside it.
+Source positions follow eager to the bit: they are computed in f32 (f64 for f64 images) from the
+same scale. Nearest positions that equal the integer map become a view; all others are bound once
+for each row or column, before the loops inside it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import torch
 
 from ptc.loops.index import Index, maximum, minimum
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
-from ptc.ops.registry import lowers, samples, samples_for
+from ptc.ops.registry import examines, lowers, samples, samples_for
 from ptc.ops.shapes import (
     ONE,
     ZERO,
@@ -395,6 +395,31 @@ def lower_unfold(
 # --- memory -------------------------------------------------------------------------------------
 
 
+@examines(aten.as_strided.default, aten.as_strided_copy.default)
+def examine_as_strided(
+    x: torch.Tensor,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int | None = None,
+) -> None:
+    """Refuse memory that is not the whole of one row-major tensor: the rule could not follow it."""
+    if not x.is_contiguous() or x.storage_offset() != 0:
+        raise CompileError(
+            "PTC-O004",
+            f"as_strided of memory with strides {tuple(x.stride())} is not compiled yet",
+            hint="call .contiguous() before as_strided, or use slicing and reshape",
+        )
+    static = all(isinstance(n, int) for n in (*sizes, *strides, *x.shape))
+    if static and 0 not in sizes:
+        reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + (offset or 0)
+        if reach >= x.numel():
+            raise CompileError(
+                "PTC-O004",
+                f"as_strided reads element {reach} of a tensor of {x.numel()}",
+                hint="apply as_strided to the tensor that owns the memory, not to a part of it",
+            )
+
+
 @lowers(aten.as_strided.default, aten.as_strided_copy.default)
 def lower_as_strided(
     ctx: LoweringContext,
@@ -405,9 +430,7 @@ def lower_as_strided(
 ) -> TensorValue:
     """Elements at offset + sum(index * stride) of the memory of x, read as row-major.
 
-    Row-major is what eager has for a fresh tensor. Functionalisation replays views on their base, so
-    only a base that is itself laid out otherwise (an input, a channels-last result) would differ;
-    `schedule` refuses those, as the rule cannot see eager's strides.
+    `examine_as_strided` has made sure that eager's memory is row-major, too.
     """
     start = ctx.size(0 if offset is None else offset)
     steps = [ctx.size(s) for s in strides]

@@ -146,6 +146,7 @@ class _Lowering:
         args = [self._argument(a) for a in node.args]
         kwargs = {k: self._argument(v) for k, v in node.kwargs.items()}
         try:
+            registry.examine(node.target, *_fakes(node))
             result = rule(self.context, *args, **kwargs)
         except CompileError as error:
             raise _located(error, location) from None
@@ -259,6 +260,11 @@ class _Lowering:
         with self.context.kernel() as kernel:
             kernel.store(target, (), expr)
         return name
+
+
+def _fakes(node: Node) -> tuple[Any, Any]:
+    """The node's arguments with fake values for nodes."""
+    return torch.fx.map_arg((node.args, node.kwargs), lambda n: n.meta.get("val"))
 
 
 def _is_expr(value: Any) -> bool:
