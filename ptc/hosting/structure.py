@@ -87,12 +87,7 @@ def builder(structure: Json) -> Builder:
         return lambda values: tuple([part(values) for part in parts])
     if kind == "dict" and not type_name:
         return lambda values: {k: part(values) for k, part in zip(keys, parts, strict=True)}
-    stand_in: Callable[[dict[Any, Any]], Any] = Fields
-    if kind == "namedtuple":
-        made = _named_tuple(type_name.rpartition(".")[2] or "Result", tuple(keys))
-
-        def stand_in(fields: dict[Any, Any]) -> Any:
-            return made(*fields.values())
+    stand_in = _stand_in(kind, type_name, tuple(keys))
 
     def build(values: Sequence[Any]) -> Any:
         fields = {key: part(values) for key, part in zip(keys, parts, strict=True)}
@@ -177,6 +172,14 @@ def _loaded_class(type_name: str) -> type | None:
             value = getattr(value, part, None)
         return value if isinstance(value, type) else None
     return None
+
+
+def _stand_in(kind: str, type_name: str, keys: tuple[str, ...]) -> Callable[[dict[Any, Any]], Any]:
+    """What makes a result of a class that this process does not have."""
+    if kind != "namedtuple":
+        return lambda fields: Fields(fields)
+    made = _named_tuple(type_name.rpartition(".")[2] or "Result", keys)
+    return lambda fields: made(*fields.values())
 
 
 @cache

@@ -92,3 +92,25 @@ def test_run_time_errors(folder: Path) -> None:
         result = runner.invoke(app, ["run", *map(str, arguments)], color=False)
         assert f"error[{code}]" in result.stderr and result.exit_code == 1
         assert "Traceback" not in result.output + result.stderr
+
+
+def test_a_forward_with_file_access_proposes_other_methods(folder: Path) -> None:
+    (folder / "reader.py").write_text(
+        "from torch import nn\n"
+        "class Reader(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.layer = nn.Linear(3, 3)\n"
+        "    def forward(self, path):\n"
+        "        with open(path) as f:\n"
+        "            return self.encode(len(f.read()))\n"
+        "    def encode(self, x):\n"
+        "        return self.layer(x)\n"
+    )
+    result = runner.invoke(app, ["compile", "reader.py", "--input", "path='empty.py'"], color=False)
+    assert result.exit_code == 1 and "error[PTC-B" in result.stderr
+    assert "--entry encode" in result.stderr and "reader.py:7" in result.stderr
+    made = runner.invoke(
+        app, ["compile", "reader.py", "--entry", "encode", "--input", "x=f32[2,3]", "-o", "out"]
+    )
+    assert made.exit_code == 0, made.stderr
