@@ -4,12 +4,14 @@ them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import sympy
 import torch
 import torch._guards
 from sympy.printing.str import StrPrinter
+from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -165,6 +167,11 @@ class Fakes:
         self.dims[str(symbol)] = DimRange(name, lower, upper)
         self.origins[str(symbol)] = origin
         return made
+
+    def dispatcher(self) -> AbstractContextManager[Any]:
+        """With symbolic sizes, operators run by their Python kernels: some C++ ones would turn every
+        size of their arguments into a number."""
+        return enable_python_dispatcher() if self.dims else nullcontext()
 
     def guard_expressions(self) -> list[sympy.Basic]:
         """What was assumed about symbolic sizes so far."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from ptc.capture import fakes, torch_functions
+from ptc.capture import fakes, torch_functions, view_recipes
 from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.frame import Frame
@@ -43,6 +43,7 @@ class TorchMachine(Machine):
         self.aliases: dict[int, list[str]] = {}  # other names of input tensors, by id of the value
         self.grad_mode_on_entry = torch.is_grad_enabled()
         self.tensors_by_fake: dict[int, TensorValue] = {}
+        self.value_of_node: dict[torch.fx.Node, TensorValue] = {}
         self.sizes: dict[tuple[int, int], Value] = {}
         self.size_sources: dict[str, tuple[Source, int]] = {}
 
@@ -53,6 +54,7 @@ class TorchMachine(Machine):
         if known is not None:
             return known
         value = TensorValue(fake, node)
+        self.journal.put(self.value_of_node, node, value)
         self.remember(value)
         return value
 
@@ -160,7 +162,7 @@ class TorchMachine(Machine):
 
     def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         try:
-            with self.fakes.mode:
+            with self.fakes.mode, self.fakes.dispatcher():
                 return function(*args, **kwargs)
         except fakes.DATA_DEPENDENT as error:
             raise GraphBreak(
@@ -274,6 +276,14 @@ class TorchMachine(Machine):
             known = self.aliases.setdefault(id(value), [])
             if path not in known:
                 self.journal.append(known, path)
+
+    def derived(self, emit: Rebuilder, outputs: list[Value]) -> Callable[[Value], str | None]:
+        shared = view_recipes.shared_storages(self, outputs)
+        return lambda value: (
+            view_recipes.derive(self, emit, value, shared)
+            if isinstance(value, TensorValue)
+            else None
+        )
 
     def leave_state(self, emit: Rebuilder) -> None:
         """Grad mode: compiled graphs need not set it."""
