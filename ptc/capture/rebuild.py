@@ -7,6 +7,7 @@ A value gets one variable, so that identity and sharing are as in the original p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ptc.capture.effects import is_original
@@ -31,6 +32,8 @@ class Rebuilder:
         self._sources: dict[Source, str] = {}
         self._busy: set[int] = set()
         self.outputs: list[Value] = []
+        # How a value is computed from others after the graph, if it must be (views)
+        self.derive: Callable[[Value], str | None] = lambda value: None
 
     def output(self, value: Value) -> str:
         """Ask for a value that the graph computes."""

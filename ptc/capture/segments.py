@@ -194,12 +194,10 @@ class SegmentCapture:
         signature = Signature.of(self.fn)
         names = Namespace((*self.fn.__code__.co_varnames, "range", "next", "len"))
         emit = Rebuilder(names)
-        if outcome.returned is not None:
-            result = f"return {emit.value(outcome.returned)}"
-        else:
-            result = self._hand_over(emit, frame, outcome)
-        self.vm.effects.replay(emit)
-        self.vm.leave_state(emit)
+        self._write_end(emit, frame, outcome)
+        outputs, emit = emit.outputs, Rebuilder(names)
+        emit.derive = self.vm.derived(emit, outputs)
+        result = self._write_end(emit, frame, outcome)
         graph = self.finish_graph(emit.outputs)
         lines = signature.fill_defaults()
         call: list[str] = []
@@ -212,6 +210,16 @@ class SegmentCapture:
         lines += [*emit.reads, *call, *emit.lines, *emit.effects, result]
         text = f"def run({signature.parameters()}):\n" + "".join(f"    {line}\n" for line in lines)
         return text, names.globals
+
+    def _write_end(self, emit: Rebuilder, frame: Frame, outcome: _Outcome) -> str:
+        """What follows the graph: objects, effects, and the statement that leaves."""
+        if outcome.returned is not None:
+            result = f"return {emit.value(outcome.returned)}"
+        else:
+            result = self._hand_over(emit, frame, outcome)
+        self.vm.effects.replay(emit)
+        self.vm.leave_state(emit)
+        return result
 
     def _hand_over(self, emit: Rebuilder, frame: Frame, outcome: _Outcome) -> str:
         """Call the step function for the breaking instruction with the frame's state."""

@@ -427,3 +427,31 @@ def test_dynamic_segments_guard_relations() -> None:
         actual, _ = printed(dispatcher(fn), x, y)
         torch.testing.assert_close(actual, expected)
     assert len(dispatcher.entries[fn.__code__]) == 2
+
+
+def test_views_stay_views_across_a_break() -> None:
+    def fn(x: torch.Tensor, flag: bool) -> tuple[Any, ...]:
+        a = x + 1
+        b = a[0]
+        c = a.view(-1)
+        first, second = c.chunk(2)
+        d = x.t()
+        print("break")
+        b.add_(10)
+        second.mul_(2)
+        if flag:
+            d.zero_()
+        return a, b, c, first, d
+
+    dispatcher = TorchDispatcher()
+    # Results as copies, which is what a compiled graph returns
+    run_graph = dispatcher.compile_graph
+    dispatcher.compile_graph = lambda program: (
+        lambda *inputs, run=run_graph(program): tuple(out.clone() for out in run(*inputs))
+    )  # type: ignore[method-assign]
+    for flag in (False, True):
+        x, y = torch.arange(4.0).view(2, 2), torch.arange(4.0).view(2, 2)
+        expected, _ = printed(fn, x, flag)
+        actual, _ = printed(dispatcher(fn), y, flag)
+        torch.testing.assert_close(actual, expected)
+        torch.testing.assert_close(y, x)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from ptc.capture.effects import Effects
@@ -349,6 +350,11 @@ class Machine:
 
     def found_again(self, value: Value, source: Source) -> None:
         """An object that is known already was found by another path."""
+
+    def derived(self, emit: Rebuilder, outputs: list[Value]) -> Callable[[Value], str | None]:
+        """For the rebuilder: how to make results again that must share memory, given what the graph
+        would return without."""
+        return lambda value: None
 
     def leave_state(self, emit: Rebuilder) -> None:
         """Write what sets the process's state as the captured part of the program leaves it."""

@@ -89,6 +89,7 @@ class TensorValue(Instance):
             node = vm.builder.add_input(self.kind, self.source, self.fake, self.live)
             vm.journal.put(vm.builder.input_of_value, len(vm.builder.inputs) - 1, id(self))
             vm.journal.assign(self, "_node", node)
+            vm.journal.put(vm.value_of_node, node, self)
         assert self._node is not None
         return self._node
 
@@ -201,9 +202,16 @@ class TensorValue(Instance):
     def hash_key(self, vm: TorchMachine) -> Any:  # type: ignore[override]
         return IdentityKey(self)
 
+    def known_node(self) -> torch.fx.Node | None:
+        return self._node
+
     def rebuild(self, emit: Rebuilder) -> str:
-        name = emit.output(self)
-        emit.bind(self, name)
+        derived = emit.derive(self)
+        if derived is not None:
+            name = emit.define(self, derived)
+        else:
+            name = emit.output(self)
+            emit.bind(self, name)
         for attribute, value in self.attrs.items():
             emit.line(f"{name}.{attribute} = {emit.value(value)}")
         return name
