@@ -111,7 +111,10 @@ class _AttentionWriter(ContractionWriter):
         if "mask" not in self.kernel.operands:
             return None, _MASK_NONE
         formal = ("b", "h", "i", "s")
-        allowed = _allowed(operand_at(self.kernel, "mask", {}))
+        value = _folded(operand_at(self.kernel, "mask", {}))
+        if isinstance(value, Literal) and value.value == 0:
+            return None, _MASK_NONE
+        allowed = _allowed(value)
         if allowed is not None:
             placed = load_view(allowed, formal, self.buffers, self.ranges)
             if placed is not None:
@@ -122,6 +125,13 @@ class _AttentionWriter(ContractionWriter):
         moving = moving_variables(self.kernel, "mask")
         order = [n for n in formal if n in moving] or ["s"]
         return self.written_out("mask", order), _MASK_FLOAT
+
+
+def _folded(value: Expr) -> Expr:
+    """`where` on a constant, as a mask of nothing leaves it."""
+    if isinstance(value, Apply) and value.op == "where" and isinstance(value.args[0], Literal):
+        return _folded(value.args[1 if value.args[0].value else 2])
+    return value
 
 
 def _allowed(value: Expr) -> Load | None:

@@ -307,12 +307,17 @@ def _unit_key(unit: Unit, target: Target, compiler: Compiler, optimise: str) -> 
     machine = _cpu_model() if "-march=native" in flags else ""
     return _digest(
         "object",
-        unit.text,
+        _without_comments(unit.text),
         json.dumps([*compiler.command, *flags]),
         compiler.identity,
         machine,
         *header_digests(unit.text),
     )
+
+
+def _without_comments(text: str) -> str:
+    """Comment lines name the user's lines, which move while the code stays the same."""
+    return "\n".join(x for x in text.split("\n") if not x.lstrip().startswith("//"))
 
 
 def _digest(*parts: str) -> str:
