@@ -108,8 +108,8 @@ class LoweringContext(Protocol):
         attrs: Mapping[str, object] | None = None,
         epilogue: Callable[[Indices, Expr], Expr] | None = None,
     ) -> TensorValue:
-        """A contraction. Operand functions get the template's index variables by name and return the
-        operand's element there. `epilogue(index, acc)` gives the stored value (default: `acc` cast
+        """A contraction. Operand functions get the template's index variables by name and return
+        the operand's element there. `epilogue(index, acc)` gives the stored value (default: `acc` cast
         to `dtype`)."""
         ...
 
@@ -135,10 +135,10 @@ LoweringRule = Callable[..., TensorValue | tuple[TensorValue, ...]]
 class T:
     """A tensor argument of a sample: `T("f32[3,4]")`, drawn anew for each test run.
 
-    Floats are normal by default, or uniform in [low, high]; integers and bools uniform in [low, high).
-    `layout`: "contiguous", "transposed" (last two dims swapped in memory), "strided" (every second
-    element), "channels_last", "expanded" (stride 0 on size-1-able dim 0). `special`: sprinkle inf, nan,
-    -0.0 and denormals in.
+    Floats are normal by default, or uniform in [low, high]; integers and bools are uniform in
+    [low, high). `layout`: "contiguous", "transposed" (last two dims swapped in memory), "strided" (every second
+    element), "channels_last", "expanded" (stride 0 on size-1-able dim 0). `special`: sprinkle inf,
+    nan, -0.0 and denormals in.
     """
 
     spec: str
@@ -150,10 +150,10 @@ class T:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One call of an operator: positional and keyword arguments, tensors as `T` (nested in lists too).
+    """One call of an operator: positional and keyword arguments, tensors as `T` (in lists too).
 
-    `tolerance` multiplies the comparison's default tolerance (which is in terms of eager's own error
-    against float64); `exact` asks for bitwise equality."""
+    `tolerance` multiplies the comparison's default tolerance (which is in terms of eager's own
+    error against float64); `exact` asks for bitwise equality."""
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -1,7 +1,7 @@
-"""Reductions: sums, extremes, products, variances, norms, tests, positions.
+"""Reductions: sums, extremes, products, tests, positions.
 
-Every result has its own kernel (values and indices, variance and mean), so that an unused one costs
-nothing. Sums of 16-bit floats are kept in f32, of integers in i64.
+Every result has its own kernel (values and indices), so that an unused one costs nothing. Sums of
+16-bit floats are kept in f32, of integers in i64.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import torch
 from ptc.loops import build as b
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType, Expr, Ref
-from ptc.ops.cast_copy import convert
 from ptc.ops.dtypes import (
     accumulation_type,
     compute_type,
@@ -33,7 +32,7 @@ aten = torch.ops.aten
 Dims = Sequence[int] | int | None
 
 
-# --- the one shape of a reduction ---------------------------------------------------------------
+# --- the one shape of a reduction -----------------------------------------------------------------
 
 
 def lowest(dtype: DType) -> Expr:
@@ -99,11 +98,11 @@ def count(x: TensorValue, dims: Sequence[int], dtype: DType) -> Expr:
     return b.cast(b.index_value(product(x.shape[d] for d in dims), DType.I64), dtype)
 
 
-def _same(value: Expr) -> Expr:
+def same(value: Expr) -> Expr:
     return value
 
 
-# --- sums and products --------------------------------------------------------------------------
+# --- sums and products ----------------------------------------------------------------------------
 
 
 def _sum(
@@ -174,7 +173,7 @@ def lower_prod(ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None) 
     return _sum(ctx, x, normal_dims(None, len(x.shape)), False, result, op="mul")
 
 
-# --- extremes -----------------------------------------------------------------------------------
+# --- extremes -------------------------------------------------------------------------------------
 
 
 def _extreme(
@@ -182,11 +181,11 @@ def _extreme(
 ) -> TensorValue:
     if x.dtype is DType.BOOL:
         op, init = ("any" if largest else "all"), b.literal(not largest, DType.BOOL)
-        return reduction(ctx, x, dims, keepdim, op, init, _same, _same, DType.BOOL)
+        return reduction(ctx, x, dims, keepdim, op, init, same, same, DType.BOOL)
     acc = compute_type(x.dtype)
     init = lowest(acc) if largest else highest(acc)
     op = "max" if largest else "min"
-    return reduction(ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), _same, x.dtype)
+    return reduction(ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), same, x.dtype)
 
 
 @lowers(aten.amax.default)
@@ -213,7 +212,7 @@ def lower_min(ctx: LoweringContext, x: TensorValue) -> TensorValue:
     return _extreme(ctx, x, normal_dims(None, len(x.shape)), False, largest=False)
 
 
-# --- positions ----------------------------------------------------------------------------------
+# --- positions ------------------------------------------------------------------------------------
 
 
 def _position(
@@ -279,7 +278,7 @@ def lower_min_dim(
     )
 
 
-# --- tests --------------------------------------------------------------------------------------
+# --- tests ----------------------------------------------------------------------------------------
 
 
 def _test(
@@ -291,7 +290,7 @@ def _test(
     init = b.literal(op == "all", DType.BOOL)
     # bytes answer in bytes: they were torch's booleans once
     result = DType.U8 if x.dtype is DType.U8 else DType.BOOL
-    return reduction(ctx, x, dims, keepdim, op, init, truth, _same, result)
+    return reduction(ctx, x, dims, keepdim, op, init, truth, same, result)
 
 
 @lowers(aten.any.default)
@@ -323,153 +322,7 @@ def _test_dims(dim: Dims, rank: int) -> tuple[int, ...]:
     return () if isinstance(dim, list | tuple) and not dim else normal_dims(dim, rank)
 
 
-# --- variances ----------------------------------------------------------------------------------
-
-
-def variance(
-    ctx: LoweringContext,
-    x: TensorValue,
-    dims: Sequence[int],
-    keepdim: bool,
-    correction: float,
-    finish: Callable[[Expr], Expr] = _same,
-) -> TensorValue:
-    """Two passes: the mean, then the squared distances from it, over max(0, n - correction)."""
-    acc = compute_type(x.dtype)
-    out = ctx.empty(reduced_shape(x.shape, dims, keepdim), x.dtype)
-    zero = b.literal(0.0, acc)
-    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
-        total = accumulate(ctx, k, x, dims, outer, "add", zero, lambda v: b.cast(v, acc))
-        mean = k.let(b.div(total, count(x, dims, acc)), "mean")
-        squares = accumulate(ctx, k, x, dims, outer, "add", zero, lambda v: _squared(v, mean))
-        divisor = b.max_(b.sub(count(x, dims, acc), float(correction)), 0.0)
-        value = finish(b.div(squares, divisor))
-        k.store(out, out_index(len(x.shape), dims, outer, keepdim), b.cast(value, x.dtype))
-    return out
-
-
-def _squared(value: Expr, mean: Expr) -> Expr:
-    distance = b.sub(b.cast(value, mean.dtype), mean)
-    return b.mul(distance, distance)
-
-
-def _correction(unbiased: bool) -> float:
-    return 1.0 if unbiased else 0.0
-
-
-@lowers(aten.var.correction)
-def lower_var(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
-) -> TensorValue:
-    """Variance with n - correction in the denominator (1 when None)."""
-    dims = normal_dims(dim, len(x.shape))
-    return variance(ctx, x, dims, keepdim, 1.0 if correction is None else correction)
-
-
-@lowers(aten.var.dim)
-def lower_var_dim(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, unbiased: bool, keepdim: bool
-) -> TensorValue:
-    """Variance over dims."""
-    return lower_var(ctx, x, dim, _correction(unbiased), keepdim)
-
-
-@lowers(aten.var.default)
-def lower_var_all(ctx: LoweringContext, x: TensorValue, unbiased: bool) -> TensorValue:
-    """Variance of everything."""
-    return lower_var(ctx, x, None, _correction(unbiased), False)
-
-
-@lowers(aten.std.correction)
-def lower_std(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
-) -> TensorValue:
-    """Square root of the variance."""
-    dims = normal_dims(dim, len(x.shape))
-    return variance(ctx, x, dims, keepdim, 1.0 if correction is None else correction, b.sqrt)
-
-
-@lowers(aten.std.dim)
-def lower_std_dim(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, unbiased: bool, keepdim: bool
-) -> TensorValue:
-    """Standard deviation over dims."""
-    return lower_std(ctx, x, dim, _correction(unbiased), keepdim)
-
-
-@lowers(aten.std.default)
-def lower_std_all(ctx: LoweringContext, x: TensorValue, unbiased: bool) -> TensorValue:
-    """Standard deviation of everything."""
-    return lower_std(ctx, x, None, _correction(unbiased), False)
-
-
-@lowers(aten.var_mean.correction)
-def lower_var_mean(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
-) -> tuple[TensorValue, TensorValue]:
-    """Variance and mean."""
-    return (
-        lower_var(ctx, x, dim, correction, keepdim),
-        lower_mean_dim(ctx, x, dim, keepdim, None),
-    )
-
-
-@lowers(aten.std_mean.correction)
-def lower_std_mean(
-    ctx: LoweringContext, x: TensorValue, dim: Dims, correction: float | None, keepdim: bool
-) -> tuple[TensorValue, TensorValue]:
-    """Standard deviation and mean."""
-    return (
-        lower_std(ctx, x, dim, correction, keepdim),
-        lower_mean_dim(ctx, x, dim, keepdim, None),
-    )
-
-
-# --- norms --------------------------------------------------------------------------------------
-
-
-@lowers(aten.linalg_vector_norm.default)
-def lower_vector_norm(
-    ctx: LoweringContext,
-    x: TensorValue,
-    order: float,
-    dim: Dims,
-    keepdim: bool,
-    dtype: torch.dtype | None,
-) -> TensorValue:
-    """(sum |x|**order) ** (1/order); the extremes for +-inf, the count of non-zeros for 0."""
-    x = convert(ctx, x, requested(dtype, x.dtype))
-    dims = normal_dims(dim, len(x.shape))
-    acc = compute_type(x.dtype)
-
-    def magnitude(v: Expr) -> Expr:
-        return b.abs_(b.cast(v, acc))
-
-    def run(
-        op: str, init: float, value: Callable[[Expr], Expr], finish: Callable[[Expr], Expr] = _same
-    ) -> TensorValue:
-        start = b.literal(init, acc)
-        return reduction(ctx, x, dims, keepdim, op, start, value, finish, x.dtype)
-
-    if order == math.inf:
-        return run("max", 0.0, magnitude)
-    if order == -math.inf:
-        return run("min", math.inf, magnitude)
-    if order == 0:
-        return run("add", 0.0, lambda v: b.cast(b.ne(b.cast(v, acc), 0.0), acc))
-    if order == 1:
-        return run("add", 0.0, magnitude)
-    if order == 2:
-        return run("add", 0.0, lambda v: b.mul(magnitude(v), magnitude(v)), b.sqrt)
-    return run(
-        "add",
-        0.0,
-        lambda v: b.pow_(magnitude(v), float(order)),
-        lambda total: b.pow_(total, 1.0 / float(order)),
-    )
-
-
-# --- samples ------------------------------------------------------------------------------------
+# --- samples --------------------------------------------------------------------------------------
 
 _ALL = (
     sample(T("f32[3,4,5]")),
@@ -566,41 +419,4 @@ samples_for(
     sample(T("bool[3,4,2]"), [0, 2], exact=True),
     sample(T("f32[3,4]"), [1], True, exact=True),
     sample(T("bool[3,4]"), None, exact=True),
-)
-_VARIANCES = (
-    sample(T("f32[3,4,5]"), [1]),
-    sample(T("f32[3,40]", low=99.0, high=101.0), [1], correction=0),
-    sample(T("f64[3,4]"), [0, 1], keepdim=True),
-    sample(T("bf16[3,40]"), [1]),
-    sample(T("f32[3,4]"), None, correction=2),
-    sample(T("f32[3,1]"), [1]),
-    sample(T("f32[5]"), [0], correction=None),
-)
-samples_for(
-    (
-        aten.var.correction,
-        aten.std.correction,
-        aten.var_mean.correction,
-        aten.std_mean.correction,
-    ),
-    *_VARIANCES,
-)
-samples_for(
-    (aten.var.dim, aten.std.dim),
-    sample(T("f32[3,4]"), [1]),
-    sample(T("f32[3,4]"), [0], False, True),
-)
-samples_for((aten.var.default, aten.std.default), sample(T("f32[3,4]")), sample(T("f64[5]"), False))
-for _order in (2, 1, 0, 3, 0.5, math.inf, -math.inf):
-    samples(
-        aten.linalg_vector_norm.default,
-        sample(T("f32[3,4]"), _order, [1], tolerance=2.0),
-        sample(T("bf16[3,40]"), _order, [1], True, tolerance=2.0),
-    )
-samples(
-    aten.linalg_vector_norm.default,
-    sample(T("f32[3,4]")),
-    sample(T("f32[3,4]"), 2, None, True),
-    sample(T("f32[3,4]"), 2, [0], dtype=torch.float64),
-    sample(T("f32[]"), 2, [0]),
 )
