@@ -51,7 +51,7 @@ kernel k:
     if lt(%a, 1e-10:f32):
       y[i, 0] = cast:f32(layer.0.weight[0, s1])
     for j in 4 vector:
-      t[i, j] = where(true:bool, bitcast:f32(cast:i32(%a)), c[j % 2])
+      t[i, j] = where(true:bool, bitcast:f32(cast:i32(%a)), c[(j % 2)])
       t[i, j] add= p[j]
     where[i] = %best
 
