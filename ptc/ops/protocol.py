@@ -109,8 +109,8 @@ class LoweringContext(Protocol):
         epilogue: Callable[[Indices, Expr], Expr] | None = None,
     ) -> TensorValue:
         """A contraction. Operand functions get the template's index variables by name and return
-        the operand's element there. `epilogue(index, acc)` gives the stored value (default: `acc` cast
-        to `dtype`)."""
+        the operand's element there. `epilogue(index, acc)` gives the stored value (default: `acc`
+        cast to `dtype`)."""
         ...
 
     def extern(
@@ -136,9 +136,9 @@ class T:
     """A tensor argument of a sample: `T("f32[3,4]")`, drawn anew for each test run.
 
     Floats are normal by default, or uniform in [low, high]; integers and bools are uniform in
-    [low, high). `layout`: "contiguous", "transposed" (last two dims swapped in memory), "strided" (every second
-    element), "channels_last", "expanded" (stride 0 on size-1-able dim 0). `special`: sprinkle inf,
-    nan, -0.0 and denormals in.
+    [low, high). `layout`: "contiguous", "transposed" (last two dims swapped in memory), "strided"
+    (every second element), "channels_last", "expanded" (stride 0 on size-1-able dim 0). `special`:
+    sprinkle inf, nan, -0.0 and denormals in.
     """
 
     spec: str

@@ -217,13 +217,23 @@ def narrow(
     return ctx.view(x, shape, lambda index: replace_at(index, dim, start + index[dim] * step))
 
 
-def is_negative(value: Index) -> bool:
-    """Whether a slice bound counts from the end. Size symbols are positive, so the signs of the
-    coefficients decide; capture has guarded which sign a mixed one has, and non-negative is the
-    only one that a difference of sizes is used with."""
-    if value.constant is not None:
-        return value.constant < 0
-    return value.offset <= 0 and all(factor < 0 for _, factor in value.terms)
+# More than any size: floor division by it tells the sign of a difference of sizes.
+_BEYOND_SIZES = 2**40
+
+
+def from_front(bound: Index, size: Index) -> Index:
+    """A position that may count from the end, counted from the front.
+
+    The sign of a symbolic one is clear when all its coefficients agree (size symbols are positive);
+    otherwise the expression decides when it is evaluated: bound // 2**40 is -1 below zero, else 0.
+    """
+    if bound.constant is not None:
+        return bound + size if bound.constant < 0 else bound
+    if bound.offset >= 0 and all(factor > 0 for _, factor in bound.terms):
+        return bound
+    if bound.offset <= 0 and all(factor < 0 for _, factor in bound.terms):
+        return bound + size
+    return bound - size * (bound // _BEYOND_SIZES)
 
 
 def slice_bounds(
@@ -247,12 +257,12 @@ def _clamped(bound: Index, size: Index) -> Index:
     """A slice bound moved into [0, size]."""
     if bound == size:
         return size
-    if is_negative(bound):
-        bound = bound + size
-        if bound.constant is not None:
-            return Index.const(max(0, bound.constant))
-        return maximum(bound, 0)
-    return bound if bound.constant == 0 else minimum(bound, size)
+    place = from_front(bound, size)
+    if place.constant is not None and size.constant is not None:
+        return Index.const(min(max(0, place.constant), size.constant))
+    # Only a bound that counted from the end can lie before the start.
+    inside = place if place == bound and place.constant is not None else maximum(place, 0)
+    return inside if inside.constant == 0 else minimum(inside, size)
 
 
 @lowers(aten.slice.Tensor, aten.slice_copy.Tensor)
@@ -284,8 +294,7 @@ def lower_select(ctx: LoweringContext, x: TensorValue, dim: int, index: Size) ->
 
 def wrapped_position(ctx: LoweringContext, index: Size, size: Index) -> Index:
     """A position that may count from the end."""
-    place = ctx.size(index)
-    return place + size if is_negative(place) else place
+    return from_front(ctx.size(index), size)
 
 
 @lowers(aten.narrow.default)
