@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ptc.api import Artifact, build, export
     from ptc.dispatch.proxy import compile
     from ptc.hosting import LoadedArtifact, load
+    from ptc.report.inspect import inspect
 
 __all__ = [
     "Artifact",
@@ -27,6 +28,7 @@ __all__ = [
     "build",
     "compile",
     "export",
+    "inspect",
     "load",
 ]
 
@@ -37,6 +39,7 @@ _PUBLIC = {
     "build": "ptc.api",
     "compile": "ptc.dispatch.proxy",
     "export": "ptc.api",
+    "inspect": "ptc.report.inspect",
     "load": "ptc.hosting",
 }
 

@@ -54,6 +54,31 @@ def test_every_part_has_a_layer() -> None:
     assert not missing, f"no layer in pyproject.toml for: {sorted(missing)}"
 
 
+def test_no_layer_goes_through_the_public_names() -> None:
+    """`import ptc` inside ptc/ would reach any layer from any other. Measuring is what users do."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in python_files("ptc", "cli")
+        if path.parent.name != "bench"
+        for line, module in imported_modules(path)
+        if module == "ptc" and not _imports_submodules(path, line)
+    ]
+    assert not found, found
+
+
+def _imports_submodules(path: Path, line: int) -> bool:
+    """Whether the import at `line` is `from ptc import <module>`."""
+    node = next(
+        n
+        for n in ast.walk(ast.parse(path.read_text()))
+        if isinstance(n, (ast.Import, ast.ImportFrom)) and n.lineno == line
+    )
+    folder = ROOT / "ptc"
+    return isinstance(node, ast.ImportFrom) and all(
+        (folder / a.name).is_dir() or (folder / f"{a.name}.py").is_file() for a in node.names
+    )
+
+
 def test_runtime_holds_no_python() -> None:
     assert [p.name for p in python_files("ptc/runtime")] == ["__init__.py"]
 

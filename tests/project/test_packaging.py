@@ -34,7 +34,9 @@ def test_runtime_sources_are_package_data() -> None:
     sources = {
         p
         for p in folder.rglob("*")
-        if p.is_file() and p.suffix not in {".py", ".pyc", ".o", ".so", ".md"}
+        if p.is_file()
+        and not p.name.startswith(".")
+        and p.suffix not in {".py", ".pyc", ".o", ".so", ".md"}
     }
     assert sources <= covered, sorted(str(p) for p in sources - covered)
 
