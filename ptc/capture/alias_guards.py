@@ -22,6 +22,7 @@ from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.objects import ObjectValue
 from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_tensor import TensorValue
+from ptc.capture.view_recipes import storage_of
 from ptc.graph.program import InputKind
 
 _KINDS: tuple[type[Value], ...] = (ListValue, DictValue, SetValue, ObjectValue)
@@ -68,7 +69,7 @@ def _tensors(vm: TorchMachine) -> None:
     users = [v for v in inputs if v.kind is InputKind.USER or (v in changed)]
     storages: dict[int, TensorValue] = {}
     for value in users:
-        key = value.fake.untyped_storage()._cdata
+        key = storage_of(value.fake)
         other = storages.setdefault(key, value)
         if other is not value and (mutated(value) or mutated(other)):
             raise GraphBreak(

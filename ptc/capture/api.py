@@ -179,7 +179,7 @@ def _function_of(
     fn: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[types.FunctionType, tuple[Any, ...]]:
     if isinstance(fn, torch.nn.Module):
-        if fn._forward_hooks or fn._forward_pre_hooks:
+        if vars(fn).get("_forward_hooks") or vars(fn).get("_forward_pre_hooks"):
             return call_module, (fn, *args)
         return _function_of(fn.forward, args)
     if isinstance(fn, types.MethodType):
@@ -238,7 +238,7 @@ class _host_state:
         gc.disable()
 
     def __exit__(self, *exc: object) -> None:
-        torch._C._set_grad_enabled(self.grad)
+        torch.set_grad_enabled(self.grad)
         sys.setrecursionlimit(self.recursion)
         if self.collects:
             gc.enable()

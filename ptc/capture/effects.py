@@ -255,7 +255,7 @@ def _content_unchanged(value: Value) -> bool:
                 key.is_constant()
                 and key.constant() in value.obj
                 and is_original(content, dict.__getitem__(value.obj, key.constant()))
-                for key, content in (pair for pair in value.entries.values() if pair is not None)
+                for key, content in value.entries.values()
             )
         pairs = list(value.entries.values())
         return len(pairs) == len(value.obj) and all(

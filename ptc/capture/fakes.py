@@ -66,7 +66,7 @@ class _PythonText(StrPrinter):
 
     def _print_Relational(self, expr: Any) -> str:
         symbols = {sympy.Eq: "==", sympy.Ne: "!="}
-        return self._binary(expr, symbols.get(type(expr), expr.rel_op))
+        return self._binary(expr, symbols.get(type(expr)) or str(expr.rel_op))
 
     def _print_FloorDiv(self, expr: Any) -> str:
         return f"({self._binary(expr, '//')})"
@@ -169,8 +169,8 @@ class Fakes:
         return made
 
     def dispatcher(self) -> AbstractContextManager[Any]:
-        """With symbolic sizes, operators run by their Python kernels: some C++ ones would turn every
-        size of their arguments into a number."""
+        """With symbolic sizes, operators run by their Python kernels: some C++ ones would turn
+        every size of their arguments into a number."""
         return enable_python_dispatcher() if self.dims else nullcontext()
 
     def guard_expressions(self) -> list[sympy.Basic]:

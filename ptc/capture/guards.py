@@ -47,15 +47,15 @@ def guard_rule(kind: str, words: str | Callable[[Guard], str], rank: int = 1) ->
 
     def register(code: Callable[[Guard, str, Names], str]) -> Callable[[Guard, str, Names], str]:
         assert kind not in GUARD_RULES, kind
-        say = (
-            words
-            if callable(words)
-            else lambda guard: words.format(source=guard.source, payload=guard.payload)
-        )
+        say = _formatter(words) if isinstance(words, str) else words
         GUARD_RULES[kind] = GuardRule(code, say, rank)
         return code
 
     return register
+
+
+def _formatter(template: str) -> Callable[[Guard], str]:
+    return lambda guard: template.format(source=guard.source, payload=guard.payload)
 
 
 def _payload_name(guard: Guard) -> str:

@@ -8,7 +8,9 @@ inside generated functions, where arguments are parameters and fixed objects hav
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Names(Protocol):
@@ -41,7 +43,7 @@ class Source:
         return self.text()
 
 
-def _keeps_hash(cls: type) -> type:
+def _keeps_hash(cls: type[T]) -> type[T]:
     """Compute the hash once an object."""
     compute = cls.__hash__
 
@@ -49,7 +51,7 @@ def _keeps_hash(cls: type) -> type:
         try:
             return self._hash
         except AttributeError:
-            object.__setattr__(self, "_hash", compute(self))
+            object.__setattr__(self, "_hash", compute(self))  # type: ignore[call-arg]
             return self._hash
 
     cls.__hash__ = __hash__  # type: ignore[method-assign]

@@ -5,6 +5,8 @@ A leaf is called on fake tensors and put into the graph, though it may be writte
 (`F.softmax`). All other Python functions of torch (module methods, containers) are traced.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import math
@@ -24,7 +26,7 @@ from ptc.capture.values.torch_tensor import TensorValue
 if TYPE_CHECKING:
     from ptc.capture.torch_machine import TorchMachine
 
-_C = torch._C
+_C: Any = torch._C
 SYMBOLIC_UNARY: dict[str, Any] = {
     "__floor__": math.floor,
     "__ceil__": math.ceil,

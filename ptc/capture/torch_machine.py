@@ -1,5 +1,7 @@
 """The machine with torch: calls of torch functions run on fake tensors and become graph nodes."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import operator

@@ -1,5 +1,7 @@
 """From the machine's graph to a CapturedProgram."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from dataclasses import replace

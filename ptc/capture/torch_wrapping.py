@@ -1,5 +1,7 @@
 """Tensors and modules from outside: their values, input kinds and guards."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from typing import Any
@@ -46,15 +48,14 @@ def input_kind(obj: torch.Tensor, source: Source) -> InputKind:
         and source.owner.name == "_buffers"
     ):
         return InputKind.BUFFER
-    current: Source | None = source
-    while current is not None:
+    current: Source = source
+    while True:
         if isinstance(current, AttributeSource) and current.name != "__dict__":
             return InputKind.CONSTANT
         if current.base is None:
             is_user = isinstance(current, ArgumentSource)
             return InputKind.USER if is_user else InputKind.CONSTANT
         current = current.base
-    return InputKind.USER
 
 
 @wraps_subclasses(torch.nn.Module)

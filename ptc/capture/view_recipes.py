@@ -1,9 +1,11 @@
 """Views among a segment's results are made again by the generated code, so that they stay views.
 
-A compiled graph returns tensors of its own. Where two results share memory, or one shares it with an
-input, a later in-place change of one must be seen in the other: such a result is derived from its
-base with the operator that made it.
+A compiled graph returns tensors of its own. Where two results share memory, or one shares it with
+an input, a later in-place change of one must be seen in the other: such a result is derived from
+its base with the operator that made it.
 """
+
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 

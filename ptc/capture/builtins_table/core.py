@@ -432,7 +432,8 @@ def _extreme(
 ) -> Value:
     if not args:
         raise vm.type_error(f"{name} expected at least 1 argument, got 0")
-    values = list(args) if len(args) > 1 else vm.unpack(args[0])
+    first, *others = args
+    values = list(args) if others else vm.unpack(first)
     if key is not None and key.cls is type(None):
         key = None
     if not values:

@@ -205,8 +205,9 @@ def _is_dataclass(vm: Machine, obj: Value) -> Value:
 
 
 see_through(reprlib.recursive_repr()(lambda self: ""), "user_function")
-if hasattr(dataclasses, "_recursive_repr") and sys.version_info < (3, 13):
-    see_through(dataclasses._recursive_repr(lambda self: ""), "user_function")
+_recursive_repr: Any = getattr(dataclasses, "_recursive_repr", None)
+if _recursive_repr is not None and sys.version_info < (3, 13):
+    see_through(_recursive_repr(lambda self: ""), "user_function")
 
 
 @builtin(typing.cast)

@@ -1,5 +1,7 @@
 """nn.Module's own methods, and torch's state and context managers."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from typing import Any

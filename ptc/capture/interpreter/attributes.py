@@ -5,11 +5,10 @@ Free functions over a `Machine`; they become its methods.
 
 from __future__ import annotations
 
-import collections
 import enum
 import functools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptc.capture.errors import Raised
 from ptc.capture.interpreter.lookup import python_special, static_lookup
@@ -34,7 +33,13 @@ _C_METHODS = (
     types.WrapperDescriptorType,
     type(functools.lru_cache(lambda: None)),
 )
-_FIELD = type(collections.namedtuple("_Example", "field").field)  # a namedtuple's field
+
+
+class _Example(NamedTuple):
+    field: int
+
+
+_FIELD = type(_Example.__dict__["field"])  # how a namedtuple keeps a field
 # Attributes of classes that CPython computes; all are fixed once the class exists
 _CLASS_FACTS = frozenset(
     {

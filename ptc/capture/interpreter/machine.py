@@ -31,6 +31,7 @@ from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.namespaces import Globals
 from ptc.support.diagnostics import Location
 
+_BUILTINS: Any = vars(builtins)
 RETURNED = 1
 YIELDED = 2
 PYTHON_VERSION = sys.version_info[:2]
@@ -58,7 +59,7 @@ class Machine:
         self.instructions_run = 0
         self.stop_value: Value | None = None  # of the StopIteration that `next` turned into None
         self._globals: dict[int, Globals] = {}
-        self._builtins = Globals(vars(builtins), trusted=True)
+        self._builtins = Globals(_BUILTINS, trusted=True)
 
     # Operations from the other modules of this package
     getattr = attributes.getattr_
@@ -205,7 +206,7 @@ class Machine:
     def globals_of(self, namespace: dict[str, Any]) -> Globals:
         known = self._globals.get(id(namespace))
         if known is None:
-            if namespace is vars(builtins):
+            if namespace is _BUILTINS:
                 known = self._builtins
             else:
                 known = Globals(namespace, wrapping.trusted_module(namespace.get("__name__")))

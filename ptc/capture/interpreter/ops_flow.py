@@ -342,7 +342,7 @@ def _special_method(vm: Machine, obj: Value, name: str) -> Value | None:
 def with_except_start(vm: Machine, frame: Frame, ins: Instruction) -> None:
     exit_method: Any = frame.stack[-4]
     value: Any = frame.stack[-1]
-    arguments = [vm.class_value(value.cls), value, ConstantValue(None)]
+    arguments: list[Value] = [vm.class_value(value.cls), value, ConstantValue(None)]
     frame.push(vm.call(exit_method, arguments))
 
 

@@ -131,7 +131,8 @@ def wrap_new(vm: Machine, obj: Any) -> Value:
         values = [wrap_new(vm, element) for element in obj]
         return SetValue({vm.hash_key(value): value for value in values}, cls)
     if cls is slice:
-        return SliceValue(*(wrap_new(vm, part) for part in (obj.start, obj.stop, obj.step)))
+        start, stop, step = (wrap_new(vm, part) for part in (obj.start, obj.stop, obj.step))
+        return SliceValue(start, stop, step)
     return wrap_fixed(vm, obj)
 
 

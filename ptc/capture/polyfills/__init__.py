@@ -7,6 +7,7 @@ import functools
 import heapq
 import itertools
 import operator
+import sys
 import types
 from typing import Any
 
@@ -40,7 +41,7 @@ TABLE: list[tuple[Any, types.FunctionType]] = [
     (operator.methodcaller, functions.methodcaller),
     (collections._count_elements, functions.count_elements),  # type: ignore[attr-defined]
 ]
-if hasattr(itertools, "batched"):
+if sys.version_info >= (3, 12):
     TABLE.append((itertools.batched, functions.batched))
 
 __all__ = ["TABLE"]

@@ -70,7 +70,7 @@ class SymbolicNumber(Value):
             result = host(*pair)
         except (ZeroDivisionError, TypeError, OverflowError) as error:
             raise vm.native_exception(error) from None
-        operands = [other, self] if reflected else [self, other]
+        operands: list[Value] = [other, self] if reflected else [self, other]
         return vm.number_value(result, lambda: vm.number_node(host, operands, result))
 
     def unary(self, vm: TorchMachine, op: str) -> Value | None:  # type: ignore[override]
