@@ -6,7 +6,6 @@ pipeline. Nothing is decided here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from ptc.hosting import LoadedArtifact, load
 from ptc.hosting.input_spec import parse_dynamic
 from ptc.loader.dynamic import dynamic_spec
 from ptc.loader.model import DynamicSpec, EntryRequest
+from ptc.loader.names import identifier
 from ptc.loader.variants import variant_of
 from ptc.support.diagnostics import InternalError
 
@@ -114,7 +114,7 @@ def _request(
         ]
         spec = dynamic_spec(model, arguments, dims)
     return EntryRequest(
-        name=name or _identifier(model),
+        name=name or identifier(getattr(model, "__name__", None) or type(model).__name__),
         function=model,
         args=arguments[0],
         kwargs=arguments[1],
@@ -131,10 +131,3 @@ def _named_forward(request: EntryRequest, model: Any) -> EntryRequest:
     return EntryRequest(
         "forward", request.function, request.args, request.kwargs, request.dynamic, request.variant
     )
-
-
-def _identifier(model: Any) -> str:
-    """A name usable in file names and C: `DynamicModel` becomes `dynamic_model`."""
-    name = getattr(model, "__name__", None) or type(model).__name__
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return re.sub(r"\W", "_", words).lower()

@@ -140,9 +140,11 @@ def _arguments(
         signature = inspect.signature(candidate.value)
     except (TypeError, ValueError):
         return given
-    if init is None and (config := _pretrained_config(candidate.value, weights)) is not None:
-        return {"config": config}
     known = signature.parameters
+    if "config" in known and "config" not in given:
+        config = _pretrained_config(candidate.value, given, weights)
+        if config is not None:
+            return {"config": config}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
     unknown = [name for name in given if name not in known and not takes_any]
     if unknown:
@@ -168,13 +170,16 @@ def _arguments(
     return given
 
 
-def _pretrained_config(maker: Any, weights: Path | None) -> Any:
-    """The configuration in a Hugging Face folder, for a class that is made from one."""
+def _pretrained_config(maker: Any, given: dict[str, Any], weights: Path | None) -> Any:
+    """The configuration for a class that is made from one, as those of transformers are: the one in
+    the folder of the weights, else the class's default, with `--init` applied to either."""
     config_class = getattr(maker, "config_class", None)
-    if weights is None or config_class is None or not (weights / "config.json").is_file():
+    if config_class is None:
         return None
-    with users_code("PTC-L015", f"reading {weights / 'config.json'}"):
-        return config_class.from_pretrained(str(weights), local_files_only=True)
+    with users_code("PTC-L015", f"making a {config_class.__name__}"):
+        if weights is not None and (weights / "config.json").is_file():
+            return config_class.from_pretrained(str(weights), local_files_only=True, **given)
+        return config_class(**given)
 
 
 def _call(candidate: Candidate, arguments: dict[str, Any], *, on_meta: bool, notes: Notes) -> Any:

@@ -6,7 +6,6 @@ with the user's file, weights or inputs is a CompileError with a code PTC-Lnnn.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -46,6 +45,7 @@ from ptc.loader.construct import (
 from ptc.loader.dynamic import dynamic_spec
 from ptc.loader.importing import import_target
 from ptc.loader.model import Arguments, DynamicSpec, EntryRequest, LoadedModel, LoadRequest
+from ptc.loader.names import identifier
 from ptc.loader.probe import other_methods
 from ptc.loader.target import parse_target
 from ptc.loader.torch_values import float_dtype, short_name
@@ -269,7 +269,6 @@ def _refuse_unused(options: _Options, entries: Sequence[str]) -> None:
 
 def _model_name(candidate: str, file: Path | None, given: str | None) -> str:
     """The file's name; the object's where one was named or there is no file."""
-    name = given or (file.stem if file is not None and file.stem != "__init__" else candidate)
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    clean = re.sub(r"\W+", "_", snake).strip("_")
-    return clean if clean and not clean[0].isdigit() else f"model_{clean}".rstrip("_")
+    return identifier(
+        given or (file.stem if file is not None and file.stem != "__init__" else candidate)
+    )

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ptc.loader import LoadedModel, LoadRequest, load, parse_init
+from ptc.loader.names import identifier
 from ptc.support.diagnostics import CompileError
 
 from .conftest import WriteFile
@@ -428,3 +429,18 @@ def test_variants_stay_within_what_the_example_shows(write: WriteFile) -> None:
     assert flag.tolist() == [True, False]
     again, _ = entry.variant(1, {"n": 50})
     assert torch.equal(ids, again[0])
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("DynamicModel", "dynamic_model"),
+        ("GPT2LMHeadModel", "gpt2_lm_head_model"),
+        ("zoo.tiny-net", "zoo_tiny_net"),
+        ("3d", "model_3d"),
+        ("Modèle", "mod_le"),
+        ("_", "model"),
+    ],
+)
+def test_names(name: str, expected: str) -> None:
+    assert identifier(name) == expected

@@ -255,3 +255,10 @@ def test_a_hugging_face_class_takes_its_configuration(tmp_path: Path) -> None:
         ours, theirs = entry.function(*entry.args).logits, model(*entry.args).logits
     assert torch.equal(ours, theirs)
     assert loaded.module.lm_head.weight is loaded.module.transformer.wte.weight
+
+
+def test_a_class_that_is_made_from_a_configuration() -> None:
+    pytest.importorskip("transformers")
+    init = {"n_layer": 1, "n_head": 2, "n_embd": 8, "vocab_size": 11, "n_positions": 16}
+    loaded = load(LoadRequest("transformers:GPT2Model", init, inputs=("input_ids=i64[1,5]<11",)))
+    assert len(loaded.module.h) == 1 and loaded.name == "gpt2_model"
