@@ -1,8 +1,8 @@
 """Recurrent networks: LSTM (with projections), GRU and the plain RNN, any number of layers.
 
 The products with the inputs of all time steps are one matrix product a layer and direction. The
-recurrence is one kernel with a serial loop over time; the state is read back from the result of the
-step before, so any sequence length works, symbolic ones too.
+recurrence is one kernel with a serial loop over time; each step reads the state that the one before
+wrote, so any sequence length works, symbolic ones too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ptc.loops import build as b
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType, Expr, LoopKind
-from ptc.ops.concat import write
+from ptc.ops.concat import lower_cat, write
 from ptc.ops.dtypes import compute_type
 from ptc.ops.elementwise import load_as
 from ptc.ops.matmul import matrix_product
@@ -21,7 +21,7 @@ from ptc.ops.nests import loops
 from ptc.ops.opaque import OPERATORS as opaque
 from ptc.ops.protocol import KernelBuilder, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples
-from ptc.ops.shapes import reshape
+from ptc.ops.shapes import ONE, ZERO, reshape
 from ptc.ops.views import lower_select, lower_transpose, narrow
 
 
@@ -38,12 +38,15 @@ class _Weights:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One layer and direction: where it reads and writes at each step of the serial loop."""
+    """One layer and direction: where it reads and writes at each step of the serial loop.
+
+    `states` has one row more than the sequence: the initial state lies before the first step's
+    (behind it when running backward), so that every step reads a row and writes its neighbour.
+    """
 
     inputs: TensorValue  # [t, b, g*h]: the products with the inputs, input biases added
     weights: _Weights
-    out: TensorValue  # [t, b, p]: its part of the layer's output
-    h0: TensorValue  # [b, p]
+    states: TensorValue  # [t + 1, b, p]
     length: Index
     backward: bool
 
@@ -51,8 +54,13 @@ class _Step:
         """The position in the sequence of step number `step`."""
         return self.length - 1 - step if self.backward else step
 
-    def previous(self, step: Index) -> Index:
-        return self.length - step if self.backward else step - 1
+    def before(self, step: Index) -> Index:
+        """The row of `states` that this step reads."""
+        return self.length - step if self.backward else step
+
+    def after(self, step: Index) -> Index:
+        """The row of `states` that this step writes."""
+        return self.before(step + 1)
 
 
 def _weights(
@@ -83,17 +91,11 @@ def _input_products(ctx: LoweringContext, sequence: TensorValue, weights: _Weigh
     return reshape(ctx, out, (time, batch, gates))
 
 
-def _started(step: Index) -> Expr:
-    return b.gt(b.index_value(step, DType.I64), 0)
-
-
 def _state(
     ctx: LoweringContext, s: _Step, step: Index, batch: Index, unit: Index, acc: DType
 ) -> Expr:
-    """The hidden state before this step: the initial one, or the output of the step before."""
-    first = ctx.load(s.h0, (batch, unit))
-    value = ctx.load(s.out, (s.previous(step), batch, unit), _started(step), first)
-    return b.cast(value, acc)
+    """The hidden state before this step."""
+    return load_as(ctx, s.states, (s.before(step), batch, unit), acc)
 
 
 def _gates(
@@ -131,28 +133,28 @@ def _gates(
 def _run_lstm(ctx: LoweringContext, s: _Step, c0: TensorValue) -> TensorValue:
     """All steps of one direction; the final cell state [b, h]."""
     batch_size, units = c0.shape
-    dtype = s.out.dtype
+    dtype = s.states.dtype
     acc = compute_type(dtype)
-    # The cell state alternates between two rows, so that a step reads what the one before wrote.
+    # The cell state alternates between two rows: a step reads one and writes the other.
     cells = ctx.empty((Index.const(2), batch_size, units), dtype)
+    write(ctx, c0, lower_select(ctx, cells, 0, 0))
     raw = ctx.empty((batch_size, units), dtype) if s.weights.projection is not None else None
     with ctx.kernel() as k, k.loop(s.length, LoopKind.SERIAL, "t") as step:
         with loops(k, (batch_size, units)) as (batch, unit):
             parts = _gates(ctx, k, s, step, batch, unit, 4, acc)
             let_in, forget, new, let_out = (b.add(given, hidden) for given, hidden in parts)
-            first = ctx.load(c0, (batch, unit))
-            before = ctx.load(cells, ((step + 1) % 2, batch, unit), _started(step), first)
-            kept = b.mul(b.sigmoid(forget), b.cast(before, acc))
+            before = load_as(ctx, cells, (step % 2, batch, unit), acc)
+            kept = b.mul(b.sigmoid(forget), before)
             cell = k.let(b.add(kept, b.mul(b.sigmoid(let_in), b.tanh(new))), "cell")
-            k.store(cells, (step % 2, batch, unit), b.cast(cell, dtype))
+            k.store(cells, ((step + 1) % 2, batch, unit), b.cast(cell, dtype))
             value = b.cast(b.mul(b.sigmoid(let_out), b.tanh(cell)), dtype)
             if raw is None:
-                k.store(s.out, (s.time(step), batch, unit), value)
+                k.store(s.states, (s.after(step), batch, unit), value)
             else:
                 k.store(raw, (batch, unit), value)
         if raw is not None:
             _project(ctx, k, s, step, raw, acc)
-    return lower_select(ctx, cells, 0, (s.length + 1) % 2)
+    return lower_select(ctx, cells, 0, s.length % 2)
 
 
 def _project(
@@ -163,7 +165,7 @@ def _project(
     raw: TensorValue,
     acc: DType,
 ) -> None:
-    """out[t, b] = raw[b] @ projection.T."""
+    """states[t, b] = raw[b] @ projection.T."""
     weight = s.weights.projection
     assert weight is not None
     with loops(k, (raw.shape[0], weight.shape[0])) as (batch, unit):
@@ -171,7 +173,7 @@ def _project(
         with k.loop(weight.shape[1], LoopKind.REDUCE, "r") as r:
             left = load_as(ctx, raw, (batch, r), acc)
             k.update(total, b.mul(left, load_as(ctx, weight, (unit, r), acc)))
-        k.store(s.out, (s.time(step), batch, unit), b.cast(total, s.out.dtype))
+        k.store(s.states, (s.after(step), batch, unit), b.cast(total, s.states.dtype))
 
 
 def _run_cell(
@@ -181,8 +183,8 @@ def _run_cell(
     cell: Callable[[list[tuple[Expr, Expr]], Expr], Expr],
 ) -> None:
     """All steps of a cell whose only state is its output: `cell(gate parts, state)`."""
-    batch_size, units = s.h0.shape
-    acc = compute_type(s.out.dtype)
+    _, batch_size, units = s.states.shape
+    acc = compute_type(s.states.dtype)
     with (
         ctx.kernel() as k,
         k.loop(s.length, LoopKind.SERIAL, "t") as step,
@@ -190,7 +192,7 @@ def _run_cell(
     ):
         parts = _gates(ctx, k, s, step, batch, unit, count, acc)
         value = cell(parts, _state(ctx, s, step, batch, unit, acc))
-        k.store(s.out, (s.time(step), batch, unit), b.cast(value, s.out.dtype))
+        k.store(s.states, (s.after(step), batch, unit), b.cast(value, s.states.dtype))
 
 
 def _gru_cell(parts: list[tuple[Expr, Expr]], state: Expr) -> Expr:
@@ -228,21 +230,23 @@ def _run_layers(
     directions = 2 if bidirectional else 1
     final = ctx.empty(h0.shape, h0.dtype)
     for layer in range(len(weights) // directions):
-        out = ctx.empty((length, batch, width * directions), x.dtype)
+        parts: list[TensorValue] = []
         for direction in range(directions):
             number = layer * directions + direction
             step = _Step(
                 inputs=_input_products(ctx, sequence, weights[number]),
                 weights=weights[number],
-                out=narrow(ctx, out, 2, width * direction, width),
-                h0=lower_select(ctx, h0, 0, number),
+                states=ctx.empty((length + 1, batch, width), x.dtype),
                 length=length,
                 backward=direction == 1,
             )
+            first = lower_select(ctx, step.states, 0, step.before(ZERO))
+            write(ctx, lower_select(ctx, h0, 0, number), first)
             run(step, number)
-            last = lower_select(ctx, step.out, 0, step.time(length - 1))
+            last = lower_select(ctx, step.states, 0, step.before(length))
             write(ctx, last, lower_select(ctx, final, 0, number))
-        sequence = out
+            parts.append(narrow(ctx, step.states, 0, ZERO if step.backward else ONE, length))
+        sequence = parts[0] if directions == 1 else lower_cat(ctx, parts, 2)
     return (lower_transpose(ctx, sequence, 0, 1) if batch_first else sequence), final
 
 
