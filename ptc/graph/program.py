@@ -1,8 +1,8 @@
 """The captured program and its functional form: fx graphs with a signature.
 
 `capture` makes a `CapturedProgram` (torch-level operators, mutation allowed); `autograd` turns it
-into an `AtenProgram` (functional, core ATen and opaque `ptc::` operators). Both keep their inputs in
-the order of the graph's placeholders. Nothing here compiles or runs anything.
+into an `AtenProgram` (functional, core ATen and opaque `ptc::` operators). Both keep their inputs
+in the order of the graph's placeholders. Nothing here compiles or runs anything.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class OutputKind(enum.Enum):
     """What the caller does with one element of the graph's output tuple."""
 
     USER = "user"  # part of the result
-    WRITE_BACK = "write_back"  # copy into the input at position `target` (a mutated input or buffer)
+    WRITE_BACK = (
+        "write_back"  # copy into the input at position `target` (a mutated input or buffer)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,11 @@ class DimRange:
 class CapturedProgram:
     """A torch-level graph together with all that is needed to call it.
 
-    graph        fx GraphModule without submodules: placeholders in the order of `inputs`, call_function
+    graph        fx GraphModule without submodules: placeholders in the order of `inputs`,
+    call_function
                  nodes on torch functions and Tensor methods (as call_method), one output node that
-                 returns a flat tuple. Every node has `meta["val"]` (fake tensor, SymInt, number or a
-                 tuple/list of these) and `meta["location"]` (Location of the user's line) and
+                 returns a flat tuple. Every node has `meta["val"]` (fake tensor, SymInt, number or
+                 a tuple/list of these) and `meta["location"]` (Location of the user's line) and
                  `meta["stack"]` (tuple of Location, outermost first).
     inputs       see ProgramInput.
     outputs      the elements of the output tuple (all USER; mutation is still in the graph).
@@ -141,10 +144,10 @@ class CapturedProgram:
 
 @dataclass(slots=True)
 class AtenProgram:
-    """The functional form: core ATen and `ptc::` operators, no mutation, no aliasing operators' side
-    effects. The graph returns a flat tuple described by `outputs`: the user's outputs first, then the
-    new values of mutated inputs (`WRITE_BACK`). `inputs` keeps order and length of the captured
-    program's; an input that nothing reads keeps its placeholder.
+    """The functional form: core ATen and `ptc::` operators, no mutation, no aliasing operators'
+    side effects. The graph returns a flat tuple described by `outputs`: the user's outputs first,
+    then the new values of mutated inputs (`WRITE_BACK`). `inputs` keeps order and length of the
+    captured program's; an input that nothing reads keeps its placeholder.
     """
 
     graph: torch.fx.GraphModule

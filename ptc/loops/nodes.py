@@ -322,7 +322,8 @@ class Program:
     may also be a scalar Index, for programs that return sizes). `prepare` runs once over weights
     alone and fills PREPARED buffers. `arena` is the size in bytes once planned. `scalars` maps a
     size symbol to the 0-d i64 input buffer that gives it; all others are dimensions of inputs.
-    `written` names the WEIGHT buffers that get a new value after each run: they are no constants."""
+    `written` names the WEIGHT buffers that get a new value after each run: they are no
+    constants."""
 
     name: str
     sizes: tuple[Size, ...]
