@@ -8,7 +8,7 @@ the entry would check it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from ptc.autograd import torch_internals as internals
 from ptc.autograd.recorder import Decompositions, Recorder
 from ptc.autograd.replay import ReplaceFunctions, Replacements, replay
 from ptc.autograd.simplify import simplify
+from ptc.graph.assumptions import Assumption, ranges_that_hold
 from ptc.graph.program import (
     AtenProgram,
     CapturedProgram,
@@ -25,6 +26,7 @@ from ptc.graph.program import (
     ProgramInput,
     ProgramOutput,
 )
+from ptc.graph.symbols import expression_of
 from ptc.ops import opaque, registry
 from ptc.support.diagnostics import CompileError
 
@@ -45,7 +47,6 @@ def functionalise_with(
     """`functionalise` with the tables given."""
     recorder = Recorder(Graph(), captured.fake_mode, decompositions)
     fakes = _placeholders(captured, recorder)
-    assumed = len(internals.guards_of(captured.fake_mode))
     with (
         torch.no_grad(),
         internals.python_dispatcher(bool(captured.dims)),
@@ -70,8 +71,10 @@ def functionalise_with(
                 outputs.append(ProgramOutput(name, OutputKind.WRITE_BACK, target=index))
         recorder.stamp()
     _refuse_shared_memory(captured.inputs, outputs)
-    _refuse_new_assumptions(captured, assumed)
     program = _finish(captured, recorder, user, outputs)
+    if captured.arguments is not None:
+        # A segment's guards are conditions of its entry; a whole program has only ranges to check.
+        program.dims = ranges_that_hold(_assumptions(captured, recorder), captured.dims)
     _refuse_complex(program)
     return program
 
@@ -149,18 +152,19 @@ def _refuse_shared_memory(inputs: Sequence[ProgramInput], outputs: Sequence[Prog
             )
 
 
-def _refuse_new_assumptions(captured: CapturedProgram, before: int) -> None:
-    guards = internals.guards_of(captured.fake_mode)[before:]
-    if not guards:
-        return
-    assumptions = ", ".join(sorted({str(guard.expr) for guard in guards}))
-    names = ", ".join(f"{symbol} is `{size.name}`" for symbol, size in captured.dims.items())
-    raise CompileError(
-        "PTC-A002",
-        f"an operator holds only for some sizes: {assumptions} ({names})",
-        location=captured.location,
-        hint="leave the dimension static, or give it a range in which this always holds",
-    )
+def _assumptions(captured: CapturedProgram, recorder: Recorder) -> Iterator[Assumption]:
+    """What capture and replay assumed of sizes, and that no convolution lacks room for its
+    kernel."""
+    guards = internals.guards_of(captured.fake_mode)
+    places = [*recorder.guard_places, *[None] * (len(guards) - len(recorder.guard_places))]
+    for guard, place in zip(guards, places, strict=True):
+        if not internals.is_backend_choice(guard):
+            yield Assumption(guard.expr, place or captured.location)
+    for node in recorder.graph.nodes:
+        if node.target is torch.ops.aten.convolution.default:
+            for size in node.meta["val"].shape[2:]:
+                if isinstance(size, torch.SymInt):
+                    yield Assumption(expression_of(size) >= 1, node.meta.get("location"))
 
 
 def _finish(

@@ -48,6 +48,8 @@ class Recorder(TorchDispatchMode):
         self._location: Location | None = None
         self._stack: tuple[Location, ...] = ()
         self._last = internals.last_node(self.graph)
+        # For each guard of the fake mode the line that was being executed when it appeared.
+        self.guard_places: list[Location | None] = [None] * len(internals.guards_of(fake_mode))
 
     # --- inputs, outputs, places --------------------------------------------------------------
 
@@ -68,7 +70,9 @@ class Recorder(TorchDispatchMode):
         self._last = internals.last_node(self.graph)
 
     def stamp(self) -> None:
-        """Give the nodes recorded since the last `at` their place."""
+        """Give the nodes and guards recorded since the last `at` their place."""
+        new = len(internals.guards_of(self._fake_mode)) - len(self.guard_places)
+        self.guard_places.extend([self._location] * new)
         node = self._last.next
         while node.op != "root":
             node.meta.setdefault("location", self._location)

@@ -13,7 +13,7 @@ from torch import nn
 
 from ptc.autograd.functionalise import functionalise
 from ptc.graph.printer import print_program
-from ptc.graph.program import AtenProgram, InputKind, OutputKind
+from ptc.graph.program import AtenProgram, DimRange, InputKind, OutputKind
 from ptc.graph.verifier import verify_aten, verify_captured
 from ptc.support.diagnostics import CompileError
 from tests.graph.tracing import trace
@@ -263,9 +263,29 @@ def test_an_assumption_on_a_size_is_refused() -> None:
         return x + one if x.shape[0] == 4 else x
 
     node.target = assume
-    with pytest.raises(CompileError, match="`batch`") as info:
+    with pytest.raises(CompileError, match=r"only where Eq\(batch, 4\)[\s\S]*test\.py:1") as info:
         functionalise(captured)
     assert info.value.code == "PTC-A002"
+
+
+def test_a_range_starts_where_the_program_begins_to_hold() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return F.conv1d(x, torch.ones(2, 3, 5))
+
+    sizes = {0: {0: ("batch", 2, None), 2: ("length", 2, None)}}
+    program = functional(fn, torch.randn(2, 3, 9), dynamic=sizes)
+    ranges = {described.name: described for described in program.dims.values()}
+    assert ranges["length"].lower == 5
+    assert ranges["batch"] == DimRange("batch", 2, None)
+    for shape in ((40, 3, 5), (2, 3, 77)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(run(program, [x])[0], fn(x))
+
+
+def test_a_declared_range_is_not_narrowed() -> None:
+    sizes = {0: {2: ("length", 2, 64)}}
+    with pytest.raises(CompileError, match=r"`length` is 2\.\.64[\s\S]*it holds from 5 on"):
+        functional(lambda x: F.conv1d(x, torch.ones(2, 3, 5)), torch.randn(2, 3, 9), dynamic=sizes)
 
 
 # --- places, modes, functions ---------------------------------------------------------------------

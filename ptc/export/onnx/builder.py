@@ -184,7 +184,7 @@ class Builder:
     def add_initializer(self, tensor: OnnxTensor, content: ir.TensorProtocol) -> None:
         value = self.values.get(tensor.name) or self._declare(tensor)
         value.const_value = content
-        value.shape = ir.Shape(content.shape)
+        value.shape = ir.Shape(list(content.shape.numpy()))
         self.initializers[tensor.name] = value
 
     def rename(self, tensor: OnnxTensor, name: str) -> OnnxTensor:
@@ -248,7 +248,7 @@ class _SizeValue:
         self.builder = builder
         self.tensor = tensor
 
-    def _apply(self, kind: str, other: _SizeValue | int, swap: bool = False) -> _SizeValue:
+    def apply(self, kind: str, other: _SizeValue | int, swap: bool = False) -> _SizeValue:
         right = self._lift(other)
         pair = (right, self.tensor) if swap else (self.tensor, right)
         return _SizeValue(self.builder, self.builder.op(kind, *pair))
@@ -259,25 +259,25 @@ class _SizeValue:
         return self.builder.constant([other], DType.I64)
 
     def __add__(self, other: _SizeValue | int) -> _SizeValue:
-        return self._apply("Add", other)
+        return self.apply("Add", other)
 
     __radd__ = __add__
 
     def __mul__(self, other: _SizeValue | int) -> _SizeValue:
-        return self._apply("Mul", other)
+        return self.apply("Mul", other)
 
     __rmul__ = __mul__
 
     def __mod__(self, other: _SizeValue | int) -> _SizeValue:
-        return self._apply("Mod", other)
+        return self.apply("Mod", other)
 
     def __rmod__(self, other: int) -> _SizeValue:
-        return self._apply("Mod", other, swap=True)
+        return self.apply("Mod", other, swap=True)
 
     def __floordiv__(self, other: _SizeValue | int) -> _SizeValue:
         # ONNX divides towards zero; what divides evenly has no rounding.
-        even = self._apply("Sub", self % other)
-        return even._apply("Div", other)
+        even = self.apply("Sub", self % other)
+        return even.apply("Div", other)
 
     def __rfloordiv__(self, other: int) -> _SizeValue:
         return _SizeValue(self.builder, self._lift(other)) // self
@@ -293,9 +293,9 @@ class _SizeValue:
 
 def _extremum(kind: str, a: Any, b: Any) -> Any:
     if isinstance(a, _SizeValue):
-        return a._apply(kind, b)
+        return a.apply(kind, b)
     if isinstance(b, _SizeValue):
-        return b._apply(kind, a)
+        return b.apply(kind, a)
     return min(a, b) if kind == "Min" else max(a, b)
 
 
