@@ -474,8 +474,11 @@ def _floordiv_rest(x: Index, d: Index) -> Index:
             atom = monomial[0]
             if not isinstance(atom, str) and atom.kind == FLOORDIV:
                 return floordiv(atom.a, atom.b * d)
-            if not isinstance(atom, str) and atom.kind == MOD and atom.b == d:
-                return _ZERO  # (y % d) // d
+            if not isinstance(atom, str) and atom.kind == MOD:
+                # (y % (c*d)) // d = (y // d) % c
+                count, left = divide(atom.b, d)
+                if left == _ZERO and count != _ZERO:
+                    return remainder(floordiv(atom.a, d), count)
     return _func(FLOORDIV, x, d)
 
 

@@ -1,6 +1,6 @@
 """Normalisation over rows, groups and channels.
 
-Layer, group and RMS norm are one kernel over a row: statistics in two passes, then the scaled row.
+Layer and RMS norm are one kernel over a row: statistics in two passes, then the scaled row.
 Statistics that are results too get kernels of their own, so that unused ones cost nothing. Batch
 norm with running statistics is one multiply-add an element, with a scale and a shift a channel
 computed from weights alone, so that `schedule` can fold them.
@@ -8,7 +8,7 @@ computed from weights alone, so that `schedule` can fold them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -160,23 +160,74 @@ def lower_group_norm(
     groups: int,
     eps: float,
 ) -> tuple[TensorValue, TensorValue, TensorValue]:
-    """Layer norm over groups of channels and all positions; weight and bias are per channel."""
+    """Layer norm over groups of channels and all positions; weight and bias are per channel.
+
+    Sums are kept per channel and combined per group afterwards, and the result is one multiply-add
+    an element: every big kernel then walks channels side by side, whatever the memory layout.
+    """
     each = x.shape[1] // groups
     parts = (x.shape[0], Index.const(groups), each, *x.shape[2:])
     grouped = reshape(ctx, x, parts)
     dims = tuple(range(2, len(parts)))
-    out = ctx.empty(x.shape, x.dtype)
-    with ctx.kernel() as k, outer_loops(k, parts, dims) as outer:
-        mean, rstd = _mean_and_rstd(ctx, k, grouped, dims, outer, eps)
-        with inner_loops(k, parts, dims, outer, LoopKind.PARALLEL) as index:
-            n, group, place, *position = index
-            channel = group * each + place
-            centred = b.sub(load_as(ctx, grouped, index, mean.dtype), mean)
-            value = _affine(ctx, b.mul(centred, rstd), weight, bias, (channel,))
-            k.store(out, (n, channel, *position), b.cast(value, x.dtype))
+    size = count(grouped, dims, compute_type(x.dtype))
+    sums = _channel_sums(ctx, x, lambda v, channel: v)
+    mean = _over_groups(ctx, sums, each, lambda total: b.div(total, size))
+
+    def squared(v: Expr, channel: Indices) -> Expr:
+        distance = b.sub(v, ctx.load(mean, channel))
+        return b.mul(distance, distance)
+
+    squares = _channel_sums(ctx, x, squared)
+    rstd = _over_groups(ctx, squares, each, lambda total: _inverse_root(b.div(total, size), eps))
+    scale = ctx.pointwise(
+        rstd.shape, rstd.dtype, lambda i: _affine(ctx, ctx.load(rstd, i), weight, None, i[1:])
+    )
+
+    def shift_of(index: Indices) -> Expr:
+        centre = b.neg(b.mul(ctx.load(mean, index), ctx.load(scale, index)))
+        return _affine(ctx, centre, None, bias, index[1:])
+
+    shift = ctx.pointwise(scale.shape, scale.dtype, shift_of)
+
+    def element(index: Indices) -> Expr:
+        value = b.mul(load_as(ctx, x, index, scale.dtype), ctx.load(scale, index[:2]))
+        return b.cast(b.add(value, ctx.load(shift, index[:2])), x.dtype)
+
+    out = ctx.pointwise(x.shape, x.dtype, element)
     mixed = weight is not None and weight.dtype is not x.dtype
     statistics = _statistics(ctx, grouped, dims, eps, DType.F32 if mixed else x.dtype, False)
     return out, *statistics
+
+
+def _channel_sums(
+    ctx: LoweringContext, x: TensorValue, value: Callable[[Expr, Indices], Expr]
+) -> TensorValue:
+    """The sum of `value(element, (batch, channel))` over all positions, for each channel."""
+    acc = compute_type(x.dtype)
+    dims = tuple(range(2, len(x.shape)))
+    out = ctx.empty(x.shape[:2], acc)
+    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
+        channel = (outer[0], outer[1])
+        total = accumulate(
+            ctx, k, x, dims, outer, "add", b.literal(0.0, acc),
+            lambda v: value(b.cast(v, acc), channel),
+        )  # fmt: skip
+        k.store(out, channel, total)
+    return out
+
+
+def _over_groups(
+    ctx: LoweringContext, sums: TensorValue, each: Index, finish: Callable[[Expr], Expr]
+) -> TensorValue:
+    """`finish` of the sum over the group that each channel belongs to."""
+    out = ctx.empty(sums.shape, sums.dtype)
+    with ctx.kernel() as k, outer_loops(k, sums.shape, ()) as outer:
+        first = outer[1] // each * each
+        total = k.accumulator("add", b.literal(0.0, sums.dtype), sums.dtype)
+        with k.loop(each, LoopKind.REDUCE, "r") as r:
+            k.update(total, ctx.load(sums, (outer[0], first + r)))
+        k.store(out, (outer[0], outer[1]), finish(total))
+    return out
 
 
 # --- channels -----------------------------------------------------------------------------------

@@ -40,8 +40,37 @@ def may_move(graph: KernelGraph, start: int, stop: int) -> Refusal | None:
         if other is not None:
             return Refusal("it would cross a write", name, graph.kernels[other].name, buffer)
     for buffer in writes_of(graph, start):
-        touching = graph.writers.get(buffer, set()) | graph.readers.get(buffer, set())
-        other = between(touching)
+        other = between(graph.readers.get(buffer, set()))
+        if other is None:
+            writers = [p for p in graph.writers.get(buffer, set()) if low < p < high]
+            other = next((p for p in writers if not _apart(graph, start, p, buffer)), None)
         if other is not None:
             return Refusal("it would cross an access", name, graph.kernels[other].name, buffer)
     return None
+
+
+def _apart(graph: KernelGraph, first: int, second: int, buffer: str) -> bool:
+    """Whether two kernels write different parts of a buffer (slices of a concatenation)."""
+    spans = [_span(graph, position, buffer) for position in (first, second)]
+    return any(
+        a is not None and b is not None and (_before(a, b) or _before(b, a))
+        for a, b in zip(*spans, strict=True)
+    )
+
+
+Span = tuple["int | None", "int | None"]
+
+
+def _before(a: Span, b: Span) -> bool:
+    return a[1] is not None and b[0] is not None and a[1] < b[0]
+
+
+def _span(graph: KernelGraph, position: int, buffer: str) -> list[Span | None]:
+    """For each dimension the range of positions that a kernel writes."""
+    kernel = graph.kernels[position]
+    rank = len(graph.buffers[buffer].shape)
+    stores = [s for s in graph.stores[position] if s.buffer == buffer]
+    if isinstance(kernel, ExternKernel) or len(stores) != 1:
+        return [None] * rank
+    ranges = graph.ranges(kernel)
+    return [ranges.interval(i) for i in stores[0].index]
