@@ -4,6 +4,8 @@ A snippet is a function of plain values; its cases are argument tuples. `EFFECT`
 compared after the call too.
 """
 
+# ruff: noqa: B904, B905, C416, C417, F821, RUF005, RUF012, UP031, UP032, UP033
+
 from __future__ import annotations
 
 import collections

@@ -128,8 +128,9 @@ def test_structured_results() -> None:
 
 @pytest.mark.parametrize("size", [2, 3, 7])
 def test_dynamic_batch(size: int) -> None:
-    model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(1),
-                          nn.Linear(4 * 16, 5)).eval()  # fmt: skip
+    convolution = nn.Conv2d(3, 4, 3, padding=1)
+    head = nn.Linear(4 * 16, 5)
+    model = nn.Sequential(convolution, nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(1), head).eval()
 
     def fn(x: torch.Tensor) -> torch.Tensor:
         y = model(x)

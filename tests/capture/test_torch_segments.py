@@ -445,10 +445,13 @@ def test_views_stay_views_across_a_break() -> None:
 
     dispatcher = TorchDispatcher()
     # Results as copies, which is what a compiled graph returns
-    run_graph = dispatcher.compile_graph
-    dispatcher.compile_graph = lambda program: (
-        lambda *inputs, run=run_graph(program): tuple(out.clone() for out in run(*inputs))
-    )  # type: ignore[method-assign]
+    compile_graph = dispatcher.compile_graph
+
+    def compile_to_copies(program: Any) -> Any:
+        run_graph = compile_graph(program)
+        return lambda *inputs: tuple(out.clone() for out in run_graph(*inputs))
+
+    dispatcher.compile_graph = compile_to_copies  # type: ignore[method-assign]
     for flag in (False, True):
         x, y = torch.arange(4.0).view(2, 2), torch.arange(4.0).view(2, 2)
         expected, _ = printed(fn, x, flag)

@@ -1,0 +1,54 @@
+"""Random programs: native, captured, and captured with a graph break somewhere all agree."""
+
+from __future__ import annotations
+
+import copy
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from python_capture import Dispatcher
+from random_programs import ProgramMaker
+from test_snippets import same
+
+from ptc.capture.code import analyse, build_function, decode
+
+SEEDS = range(40)
+BREAKS = 3
+
+
+def observe(run: Any, args: list[Any]) -> Any:
+    args = copy.deepcopy(args)
+    try:
+        result: Any = ("returned", run(*args))
+    except Exception as error:
+        result = ("raised", type(error).__name__, str(error))
+    return result, args
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_program(seed: int) -> None:
+    check(seed, BREAKS)
+
+
+def check(seed: int, breaks: int) -> None:
+    text = ProgramMaker(seed).make()
+    function = build_function(text, "program", {}, f"random {seed}")
+    choose = random.Random(seed)
+    args = [
+        choose.randint(-5, 9),
+        choose.randint(0, 5),
+        [choose.randint(-3, 9) for _ in range(choose.randint(0, 4))],
+        {k: choose.randint(0, 9) for k in range(choose.randint(0, 4))},
+    ]
+    expected = observe(function, args)
+    assert same(observe(Dispatcher()(function), args), expected), text
+    facts = analyse(function.__code__)
+    places = [i.index for i in decode(function.__code__).instructions if facts.reachable(i.index)]
+    for index in choose.sample(places, breaks):
+        actual = observe(Dispatcher(function.__code__, index)(function), args)
+        assert same(actual, expected), f"break at {index}\n{text}\n{actual}\n{expected}"
