@@ -127,9 +127,16 @@ def refused_operators() -> Mapping[OpOverload, str]:
 
 
 def all_samples() -> Mapping[OpOverload, tuple[Sample, ...]]:
-    """The sample rows of every operator that has some."""
+    """The sample rows of every operator with a rule."""
     _load_families()
-    return {op: tuple(rows) for op, rows in _SAMPLES.items()}
+    return {op: tuple(rows) for op, rows in _SAMPLES.items() if op not in _DECOMPOSITIONS}
+
+
+def decomposition_samples() -> Mapping[OpOverload, tuple[Sample, ...]]:
+    """The sample rows of the operators with a decomposition of our own. They reach rules only
+    through functionalisation."""
+    _load_families()
+    return {op: tuple(rows) for op, rows in _SAMPLES.items() if op in _DECOMPOSITIONS}
 
 
 @functools.cache

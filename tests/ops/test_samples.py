@@ -16,7 +16,11 @@ from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.support.diagnostics import CompileError
 
-_ROWS = [(op, n, row) for op, rows in registry.all_samples().items() for n, row in enumerate(rows)]
+_ROWS = [
+    (op, n, row)
+    for op, rows in {**registry.all_samples(), **registry.decomposition_samples()}.items()
+    for n, row in enumerate(rows)
+]
 _IDS = [sampling.sample_id(op, n, row) for op, n, row in _ROWS]
 
 
