@@ -12,7 +12,7 @@ from ptc.loops.walk import reads
 from ptc.schedule.epilogue import absorb_consumers
 from ptc.schedule.inline import inline_producers, reads_nothing
 from ptc.schedule.kernels import KernelGraph
-from ptc.schedule.merge import merge_neighbours, shrink_buffers
+from ptc.schedule.merge import merge_neighbours, merge_siblings, shrink_buffers
 from ptc.schedule.positions import fold_positions
 
 
@@ -39,6 +39,7 @@ def fuse_rows(program: Program) -> Program | None:
     """Kernels with equal outer loops merged, buffers shrunk; None if nothing changed."""
     graph = KernelGraph(program)
     merge_neighbours(graph)
+    merge_siblings(graph)
     for position in graph.order():
         shrink_buffers(graph, position)
     return graph.finish() if graph.changed else None

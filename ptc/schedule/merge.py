@@ -36,6 +36,10 @@ from ptc.schedule.moving import may_move, reads_of, writes_of
 # Row scratch beyond this many bytes stays in the arena.
 MAX_LOCAL_BYTES = 32 * 1024
 MAX_STATEMENTS = 96
+# What one iteration may hand to the merged kernel: half of a second-level cache.
+MAX_ROW_BYTES = 256 * 1024
+# Streams of memory that one merged elementwise loop may have.
+MAX_STREAMS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +159,26 @@ def should_merge(graph: KernelGraph, first: int, second: int, merge: Merge) -> b
     if not passed:
         return merge.depth == len(nest.loops) == len(nest_of(a).loops)
     partial = merge.depth < len(nest.loops) or any(isinstance(s, Loop) for s in nest.inner)
-    if partial:
-        outer = set(nest.vars[: merge.depth])
-        for buffer in passed:
-            for load in graph.loads[second].get(buffer, ()):
-                if not all(_plain(index, outer) for index in load.index):
-                    return False
+    if not partial:
+        return True
+    outer = set(nest.vars[: merge.depth])
+    for buffer in passed:
+        for load in graph.loads[second].get(buffer, ()):
+            if not all(_plain(index, outer) for index in load.index):
+                return False
+            if not _is_row(graph.buffers[buffer], load.index, outer):
+                return False
     return True
+
+
+def _is_row(buffer: Buffer, index: tuple[Index, ...], outer: set[str]) -> bool:
+    """Whether what one iteration of the outer loops passes on is small enough to stay in cache."""
+    inner = [d for d, i in zip(buffer.shape, index, strict=True) if not i.vars or i.vars - outer]
+    inner = [d for d in inner if d != 1]
+    size = product(inner).constant
+    if size is None:
+        return len(inner) == 1
+    return size * buffer.dtype.itemsize <= MAX_ROW_BYTES
 
 
 def _plain(index: Index, outer: set[str]) -> bool:
@@ -413,3 +430,45 @@ def _merge_with_producer(graph: KernelGraph, second: int, tried: set[int]) -> in
             merge_kernels(graph, first, second, merge)
             return merge.target
     return None
+
+
+def merge_siblings(graph: KernelGraph) -> None:
+    """Merge elementwise kernels of the same extents that read the same elements."""
+    for first in graph.order():
+        while first in graph.kernels:
+            partner = next((q for q in _siblings(graph, first) if _join(graph, first, q)), None)
+            if partner is None:
+                break
+
+
+def _siblings(graph: KernelGraph, first: int) -> list[int]:
+    """Later kernels that read what `first` reads, all of it, nearest first."""
+    kernel = graph.kernels[first]
+    if not isinstance(kernel, Kernel):
+        return []
+    nest = nest_of(kernel)
+    if not nest.loops or any(isinstance(s, Loop) for s in nest.inner):
+        return []
+    found: set[int] = set()
+    for buffer, loads in graph.loads[first].items():
+        used = frozenset[str]().union(*[i.vars for i in loads[0].index])
+        if used >= set(nest.vars):
+            found |= {q for q in graph.readers.get(buffer, ()) if q > first}
+    return sorted(found)[:4]
+
+
+def _join(graph: KernelGraph, first: int, second: int) -> bool:
+    other = graph.kernels[second]
+    kernel = graph.kernels[first]
+    if not isinstance(other, Kernel) or not isinstance(kernel, Kernel):
+        return False
+    x, y = nest_of(kernel), nest_of(other)
+    if len(x.loops) != len(y.loops) or any(isinstance(s, Loop) for s in y.inner):
+        return False
+    if len(graph.touched(first) | graph.touched(second)) > MAX_STREAMS:
+        return False
+    merge = may_merge(graph, first, second)
+    if not isinstance(merge, Merge) or merge.depth != len(x.loops):
+        return False
+    merge_kernels(graph, first, second, merge)
+    return True
