@@ -22,6 +22,7 @@ from ptc.loader.candidates import Candidate, CandidateKind
 from ptc.loader.importing import script_arguments
 from ptc.loader.tracebacks import users_code
 from ptc.support.diagnostics import CompileError
+from ptc.support.wording import listed
 
 Notes = list[str]
 
@@ -101,7 +102,7 @@ def refuse_empty_parameters(module: nn.Module) -> None:
     if empty:
         raise CompileError(
             "PTC-L052",
-            f"{len(empty)} tensors of the model have no data (device meta): {_some(empty)}",
+            f"{len(empty)} tensors of the model have no data (device meta): {listed(empty)}",
             hint="give their values with `--weights`",
         )
 
@@ -150,7 +151,7 @@ def _arguments(
     if unknown:
         raise CompileError(
             "PTC-L014",
-            f"`{candidate.name}` has no parameter {_some(unknown)}",
+            f"`{candidate.name}` has no parameter {listed(unknown)}",
             hint=f"its parameters are: {', '.join(known)}" if known else "it takes no arguments",
         )
     missing = [
@@ -164,7 +165,7 @@ def _arguments(
         example = json.dumps(dict.fromkeys(missing, 1))
         raise CompileError(
             "PTC-L014",
-            f"the {candidate.kind.value} `{candidate.name}` needs arguments: {_some(missing)}",
+            f"the {candidate.kind.value} `{candidate.name}` needs arguments: {listed(missing)}",
             hint=f"give them as JSON, such as --init '{example}'",
         )
     return given
@@ -232,8 +233,3 @@ def _unwrap(module: nn.Module, notes: Notes) -> nn.Module:
         return module
     notes.append(f"the wrapper {type(module).__name__} was taken off the model")
     return _unwrap(inner, notes)
-
-
-def _some(names: list[str], limit: int = 5) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

@@ -79,7 +79,8 @@ def load(request: LoadRequest) -> LoadedModel:
     )
     if isinstance(function, nn.Module):
         _finish_module(function, request, options, notes)
-        if request.weights is None and candidate.kind is not CandidateKind.MODULE:
+        made_here = candidate.kind is not CandidateKind.MODULE
+        if request.weights is None and made_here and any(True for _ in function.parameters()):
             notes.append(f"no --weights: parameters as the file makes them, seed {request.seed}")
     elif request.weights is not None:
         raise CompileError(

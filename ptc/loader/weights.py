@@ -21,6 +21,7 @@ from torch import nn
 
 from ptc.loader.torch_values import read_torch_file, short_name
 from ptc.support.diagnostics import CompileError
+from ptc.support.wording import listed
 
 Tensors = dict[str, torch.Tensor]
 Notes = list[str]
@@ -60,8 +61,8 @@ def load_weights(module: nn.Module, path: Path, notes: Notes) -> None:
         raise CompileError(
             "PTC-L041",
             f"{path} lacks {len(missing_parameters)} of the model's {len(slots)} tensors: "
-            f"{_some(missing_parameters)}",
-            hint=f"the file holds, for example: {_some(list(stored), 3)}",
+            f"{listed(missing_parameters)}",
+            hint=f"the file holds, for example: {listed(list(stored), 3)}",
         )
     for slot in slots:
         name = next((name for name in slot.names if name in renamed), None)
@@ -70,7 +71,7 @@ def load_weights(module: nn.Module, path: Path, notes: Notes) -> None:
     unused = [name for name in renamed if name not in names]
     if unused:
         notes.append(
-            f"{len(unused)} tensors of {path.name} have no place in the model: {_some(unused)}"
+            f"{len(unused)} tensors of {path.name} have no place in the model: {listed(unused)}"
         )
 
 
@@ -194,7 +195,7 @@ def _read_shards(folder: Path, index: str) -> Tensors:
     missing = [name for name in files if not (folder / name).is_file()]
     if missing:
         raise CompileError(
-            "PTC-L040", f"{folder / index} names files that are not there: {_some(missing)}"
+            "PTC-L040", f"{folder / index} names files that are not there: {listed(missing)}"
         )
     tensors: Tensors = {}
     for name in files:
@@ -241,8 +242,3 @@ def convert_floats(module: nn.Module, dtype: torch.dtype, notes: Notes) -> None:
     module.to(dtype)
     if before and before != [short_name(dtype)]:
         notes.append(f"parameters were converted from {', '.join(before)} to {short_name(dtype)}")
-
-
-def _some(names: list[str], limit: int = 5) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
