@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ptc.loops.index import Index
-
 
 @dataclass(frozen=True, slots=True)
 class Template:
@@ -88,9 +86,3 @@ TEMPLATES: dict[str, Template] = {
         {"scale": "float", "causal": "bool"},
     ),
 }
-
-
-def input_positions(template: str, extents: Mapping[str, Index]) -> tuple[Index, ...]:
-    """Extents of a convolution's input positions `p0...`."""
-    rank = len(TEMPLATES[template].out) - 2
-    return tuple(extents[f"p{d}"] for d in range(rank))

@@ -18,7 +18,6 @@ from ptc.loops.nodes import (
     Check,
     Expr,
     ExternKernel,
-    If,
     Kernel,
     Let,
     Load,
@@ -31,7 +30,6 @@ from ptc.loops.nodes import (
 )
 from ptc.loops.walk import (
     Substitution,
-    expressions,
     kernel_loads,
     kernel_stores,
     walk_statements,
@@ -138,11 +136,6 @@ def may_fail(kernel: AnyKernel) -> bool:
     return any(isinstance(s, Check) for s in walk_statements(body))
 
 
-def has_conditions(body: Iterable[Stmt]) -> bool:
-    """Whether any statement runs under an If."""
-    return any(isinstance(s, If) for s in walk_statements(body))
-
-
 class KernelGraph:
     """Kernels by position. Positions are ints in execution order; a removed one stays unused."""
 
@@ -238,8 +231,3 @@ class KernelGraph:
         """The program as it stands now."""
         kernels = tuple([self.kernels[p] for p in self.order()])
         return replace(self.program, buffers=self.buffers, kernels=kernels)
-
-
-def statement_loads(body: Iterable[Stmt]) -> list[Expr]:
-    """Root expressions of all statements."""
-    return [e for stmt in walk_statements(body) for e in expressions(stmt)]

@@ -12,7 +12,17 @@ from dataclasses import dataclass, replace
 
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index
-from ptc.loops.nodes import AnyKernel, Buffer, BufferKind, Kernel, Load, Program, Store
+from ptc.loops.nodes import (
+    AnyKernel,
+    Buffer,
+    BufferKind,
+    If,
+    Kernel,
+    Load,
+    Loop,
+    Program,
+    Store,
+)
 from ptc.loops.walk import expressions, reads, walk_expr, writes
 from ptc.schedule.kernels import nest_of
 from ptc.schedule.layout import address_of
@@ -157,7 +167,7 @@ def _in_place(program: Program, lifetimes: Mapping[str, Lifetime]) -> dict[str, 
 
 
 def _same_places(program: Program, kernel: AnyKernel, result: str, operand: str) -> bool:
-    """Whether every access of `operand` is where `result` is written, and earlier."""
+    """Whether every access of `operand` is where `result` is written."""
     if not isinstance(kernel, Kernel):
         return False
     target, source = program.buffers[result], program.buffers[operand]
@@ -166,25 +176,19 @@ def _same_places(program: Program, kernel: AnyKernel, result: str, operand: str)
     if buffer_bytes(target) != buffer_bytes(source):
         return False
     inner = nest_of(kernel).inner
-    stores = [k for k, s in enumerate(inner) if isinstance(s, Store) and s.buffer == result]
-    if len(stores) != 1:
+    # The store comes last: what is loaded may be loaded again for as long as it is in use.
+    if not inner or not isinstance(inner[-1], Store) or inner[-1].buffer != result:
         return False
-    store = inner[stores[0]]
-    if not isinstance(store, Store):
-        return False
+    store = inner[-1]
     place = address_of(store.index, target)
-    for number, stmt in enumerate(inner):
-        if not isinstance(stmt, Store) and any(True for _ in _nested(stmt)):
+    for stmt in inner:
+        if isinstance(stmt, Loop | If):
             return False
-        if isinstance(stmt, Store) and stmt.buffer == operand:
+        if isinstance(stmt, Store) and stmt is not store and stmt.buffer in (operand, result):
             return False
         for expr in walk_expr(expressions(stmt)):
             if not isinstance(expr, Load) or expr.buffer != operand:
                 continue
-            if number > stores[0] or address_of(expr.index, source) != place:
+            if address_of(expr.index, source) != place:
                 return False
     return True
-
-
-def _nested(stmt: object) -> tuple[object, ...]:
-    return getattr(stmt, "body", ())

@@ -44,7 +44,7 @@ def fold_positions(program: Program) -> Program | None:
     for place, kernel in enumerate(kernels):
         if not isinstance(kernel, Kernel | TemplateKernel):
             continue
-        if not any(isinstance(e, IndexValue) for e in walk_expr(kernel_roots(kernel))):
+        if not any(_decidable(e) for e in walk_expr(kernel_roots(kernel))):
             continue
         folder = _Folder(Ranges(kernel_bounds(kernel), sizes))
         if isinstance(kernel, Kernel):
@@ -57,6 +57,13 @@ def fold_positions(program: Program) -> Program | None:
             kernels[place] = replace(kernel, operands=operands, epilogue=epilogue)
         changed = changed or folder.hits > 0
     return replace(program, kernels=tuple(kernels)) if changed else None
+
+
+def _decidable(expr: Expr) -> bool:
+    """Whether there may be something to fold: a position, or a constant condition."""
+    if isinstance(expr, IndexValue):
+        return True
+    return isinstance(expr, Literal) and expr.dtype is DType.BOOL
 
 
 class _Folder(Rewriter):

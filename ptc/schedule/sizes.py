@@ -12,7 +12,6 @@ from functools import reduce
 from typing import Any
 
 import sympy
-import torch
 
 from ptc.graph.symbols import expression_of
 from ptc.loops import build as b
@@ -131,8 +130,3 @@ def _unsupported(e: Any) -> CompileError:
         f"the size expression `{e}` ({type(e).__name__}) cannot be compiled",
         hint="compute sizes with +, -, *, //, %, min and max, or keep the dimension static",
     )
-
-
-def is_symbolic(value: Any) -> bool:
-    """Whether `value` is a SymInt (converted by `Sizes.index`)."""
-    return isinstance(value, torch.SymInt)
