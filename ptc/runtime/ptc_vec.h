@@ -398,6 +398,19 @@ PTC_INLINE void scatter(T* base, vec<I, W> index, vec<T, W> x, int n = W) {
 
 // Lanes where m holds from p[lane], `other` elsewhere; memory is read only where m holds.
 template <class T, int W> PTC_INLINE vec<T, W> load_where(const T* p, mask<W> m, vec<T, W> other) {
+#if defined(PTC_AVX512)
+  if constexpr (sizeof(T) == 4 && W == 16) {
+    vec<T, W> r = other;
+    __asm__("vpmovd2m %2, %%k1\n\tvmovups (%1), %0%{%%k1%}"
+            : "+v"(r.v)
+            : "r"(p), "v"(m.m.v), "m"(*(const char(*)[64])p)
+            : "k1");
+    return r;
+  }
+#endif
+  // Padding is thin: most vectors are inside or outside altogether.
+  if (all(m)) return load<T, W>(p);
+  if (!any(m)) return other;
   typename vec<T, W>::E lanes[W];
   int32_t on[W];
   store((T*)lanes, other);
@@ -409,6 +422,7 @@ template <class T, int W> PTC_INLINE vec<T, W> load_where(const T* p, mask<W> m,
 // base[index[lane]] where m holds, `other` elsewhere.
 template <class T, int W, class I>
 PTC_INLINE vec<T, W> gather_where(const T* base, vec<I, W> index, mask<W> m, vec<T, W> other) {
+  if (!any(m)) return other;
   typename vec<T, W>::E lanes[W];
   int32_t on[W];
   I at[W];
