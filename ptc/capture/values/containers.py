@@ -7,6 +7,7 @@ by `effects` when the segment ends.
 from __future__ import annotations
 
 import collections
+import types
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak
@@ -93,7 +94,7 @@ class TupleValue(SequenceValue):
         elements = [element.constant() for element in self.items]
         if self.klass is tuple:
             return tuple(elements)
-        return tuple.__new__(self.klass, elements)
+        return tuple_maker(self.klass).__new__(self.klass, elements)
 
     def like(self, vm: Machine, items: list[Value]) -> Value:
         return TupleValue(items)
@@ -116,8 +117,19 @@ class TupleValue(SequenceValue):
         if self.klass is tuple:
             return f"({self.elements_text(emit)}{',' if len(self.items) == 1 else ''})"
         cls = emit.name(self.klass, self.klass.__name__)
-        code = f"tuple.__new__({cls}, ({self.elements_text(emit)}{',' if self.items else ''}))"
+        maker = tuple_maker(self.klass)
+        new = "tuple" if maker is tuple else emit.name(maker, maker.__name__)
+        code = f"{new}.__new__({cls}, ({self.elements_text(emit)}{',' if self.items else ''}))"
         return emit.with_attributes(self, code)
+
+
+def tuple_maker(cls: type) -> Any:
+    """The class whose `__new__` makes a `cls` of given elements: C types that derive from tuple
+    (torch.Size, sys.version_info) have one of their own."""
+    for base in cls.__mro__:
+        if isinstance(base.__dict__.get("__new__"), types.BuiltinMethodType):
+            return base
+    return tuple
 
 
 class ListValue(SequenceValue):
