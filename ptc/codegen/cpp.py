@@ -33,8 +33,8 @@ from ptc.loops.walk import expressions, walk_expr, walk_statements
 NAME = "@NAME@"
 #: Kernels with less work (rough additions) are not worth a second thread.
 PARALLEL_WORK = 60_000.0
-#: Larger row buffers are allocated, not put on the stack.
-_STACK_BYTES = 32 << 10
+#: Row buffers beyond this many bytes together are allocated, not put on the stack.
+_STACK_BYTES = 64 << 10
 #: Enough outer iterations to share out.
 _ENOUGH_ITERATIONS = 64
 
@@ -166,6 +166,7 @@ class _FunctionWriter:
 
     def _declare_locals(self, ctx: Context, body: Sequence[Stmt]) -> None:
         used = parameters(body, {}).names
+        room = _STACK_BYTES
         for buffer in self.kernel.locals:
             if buffer.name not in used:
                 continue
@@ -174,7 +175,8 @@ class _FunctionWriter:
             size = _span(buffer)
             constant = size.constant
             element = ELEMENT[buffer.dtype]
-            if constant is not None and constant * buffer.dtype.itemsize <= _STACK_BYTES:
+            if constant is not None and constant * buffer.dtype.itemsize <= room:
+                room -= constant * buffer.dtype.itemsize
                 count = max(constant, 1)
                 ctx.writer.line(f"alignas(64) {element} {name}[{count}];")
             else:

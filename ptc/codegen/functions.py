@@ -16,6 +16,7 @@ from ptc.loops.nodes import Origin
 
 #: Cost (about a line of scalar code each) that makes a unit of its own; one takes about a second.
 UNIT_COST = 3000.0
+_COLUMNS = 100
 _HEADER_ORDER = ("ptc_vec.h", "ptc_math.h", "ptc_kernel.h")
 
 
@@ -78,7 +79,8 @@ class FunctionTable:
         lines += ["", "namespace ptc {", ""]
         for function in group:
             lines += _comment(function)
-            lines.append(function.code.text.replace(NAME, function.name))
+            text = function.code.text.replace(NAME, function.name)
+            lines += [piece for line in text.split("\n") for piece in _wrapped(line)]
         lines += ["}  // namespace ptc", ""]
         cost = sum(f.code.cost for f in group)
         return Unit(f"{self.prefix}_kernels{number}.cpp", "\n".join(lines), cost=cost)
@@ -91,6 +93,21 @@ def identifier(text: str) -> str:
 
 def _header_key(name: str) -> tuple[int, str]:
     return (_HEADER_ORDER.index(name) if name in _HEADER_ORDER else len(_HEADER_ORDER), name)
+
+
+def _wrapped(line: str) -> list[str]:
+    """A function's head in lines of at most 100 columns; other lines as they are."""
+    if len(line) <= _COLUMNS or not line.startswith(("PTC_HIDDEN ", "static ")):
+        return [line]
+    words = line.split(", ")
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) + 3 > _COLUMNS:
+            lines[-1] += ","
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f", {word}"
+    return lines
 
 
 def _comment(function: _Function) -> list[str]:

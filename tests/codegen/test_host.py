@@ -234,6 +234,80 @@ def test_failed_check_frees_what_it_allocated(scale: Model) -> None:
     assert not owned.data
 
 
+PASSED = """
+    program passed
+    size s0 "n" [0..]
+    input x: f32[s0, 3] strides(3, 1)
+    weight w: f32[3] strides(1)
+    output y: f32[s0, 3] strides(3, 1)
+    inputs x, w
+    outputs y, x, y, w, (s0)
+    kernel copy:
+      for i in s0 parallel:
+        for j in 3 vector:
+          y[i, j] = add(x[i, j], w[j])
+"""
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_outputs_that_no_kernel_writes(tmp_path: Path, rows: int) -> None:
+    path = library(tmp_path, [Entry("forward", program(PASSED))], weights={"w": W})
+    model = Model(path, "sample")
+    x = X[:rows]
+    outs = [np.empty((rows, 3), np.float32) for _ in range(3)]
+    w, size = np.empty(3, np.float32), np.empty((), np.int64)
+    tensors = [tensor(o) for o in (*outs, w, size)]
+    assert model.run(model.session(), "forward", [tensor(x)], tensors) == (0, "")
+    for got, expected in zip(outs, (x + W, x, x + W), strict=True):
+        assert np.array_equal(got, expected)
+    assert np.array_equal(w, W) and size == rows
+
+
+def test_cancel_ends_the_run(tmp_path: Path) -> None:
+    """Another thread cancels; the run stops between two kernels."""
+    import threading
+    import time
+
+    step = """
+    kernel step{n}:
+      for i in 4000000 serial:
+        t[i % 64] = exp(t[i % 64])
+"""
+    text = (
+        """
+    program slow
+    input x: f32[64] strides(1)
+    temp t: f32[64] strides(1)
+    output y: f32[64] strides(1)
+    inputs x
+    outputs y
+    kernel begin:
+      for i in 64 vector:
+        t[i] = x[i]
+"""
+        + "".join(step.format(n=n) for n in range(400))
+        + """
+    kernel end:
+      for i in 64 vector:
+        y[i] = t[i]
+"""
+    )
+    model = Model(library(tmp_path, [Entry("forward", program(text))]), "sample")
+    session = model.session()
+    x, y = np.zeros(64, np.float32), np.empty(64, np.float32)
+    results: list[tuple[int, str]] = []
+    worker = threading.Thread(
+        target=lambda: results.append(model.run(session, "forward", [tensor(x)], [tensor(y)]))
+    )
+    worker.start()
+    deadline = time.monotonic() + 60
+    while worker.is_alive() and time.monotonic() < deadline:
+        model.api.cancel(session)
+        time.sleep(0.01)
+    worker.join()
+    assert results == [(10, "the run was cancelled")]
+
+
 def test_manifest_text(scale: Model) -> None:
     assert json.loads(scale.api.manifest().decode()) == {"name": 'é"?'}
 

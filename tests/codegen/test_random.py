@@ -11,6 +11,7 @@ import numpy as np
 from harness import compare, compile_entries, random_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from ptc.codegen.entry import Entry
 from ptc.loops import build
 from ptc.loops.index import Index
