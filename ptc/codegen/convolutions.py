@@ -167,8 +167,15 @@ class _ConvWriter(ContractionWriter):
             *self._padded(numbers("padding"), "0"),
             *self._padded(numbers("dilation"), "1"),
             str(int(self.attrs["groups"])),
+            str(int(self._winograd())),
         ]
         return ", ".join(values)
+
+    def _winograd(self) -> bool:
+        """Whether the runtime may choose Winograd's algorithm: filters transformed once, and the
+        output's size known then."""
+        known = all(self.kernel.extents[y].constant is not None for y in self._axes("y"))
+        return not self.transposed and known and self.constant("w") and self.filters() is not None
 
     def _pack_call(self, to: str, shape: str, source: str, w: View) -> str:
         strides = [w.strides["o"], w.strides["c"]]

@@ -14,6 +14,7 @@
 #include "ptc_conv_shape.h"
 #include "ptc_depthwise.h"
 #include "ptc_gemm.h"
+#include "ptc_winograd.h"
 
 namespace ptc {
 namespace detail {
@@ -96,6 +97,7 @@ inline void pack_diagonal(float* panel, int width, const Conv& c, const float* w
 
 constexpr i64 conv_packed_size(const Conv& c) {
   if (detail::conv_is_narrow(c)) return detail::narrow_packed_size(c);
+  if (detail::conv_is_winograd(c)) return detail::winograd_packed_size(c);
   return c.groups / detail::merged_groups(c) * detail::conv_group_size(c);
 }
 
@@ -104,6 +106,10 @@ inline void pack_conv(float* packed, const Conv& c, const float* w, i64 s_o, i64
                       i64 s_kh, i64 s_kw) {
   if (detail::conv_is_narrow(c)) {
     detail::pack_narrow(packed, c, w, s_o, s_i, s_kh, s_kw);
+    return;
+  }
+  if (detail::conv_is_winograd(c)) {
+    detail::pack_winograd(packed, c, w, s_o, s_i, s_kh, s_kw);
     return;
   }
   constexpr int L = detail::native_lanes<float>;
@@ -259,6 +265,8 @@ constexpr i64 known_pixels(const Conv& c) {
 // Bytes of 64-byte aligned scratch.
 constexpr i64 conv_scratch(const Conv& c, int threads) {
   if (detail::conv_is_narrow(c) || c.pointwise()) return 0;
+  if (detail::conv_is_winograd(c))
+    return detail::round_up(detail::winograd_worker_floats(c) * 4) * threads;
   if (detail::conv_gathered(c))
     return detail::round_up(detail::conv_pixels(c) * c.taps() * c.ic * 4);
   return detail::conv_image_bytes(c) * (c.n >= threads ? threads : 1);
@@ -272,6 +280,8 @@ inline void conv(Pool* pool, const Conv& c, const float* x, const float* packed,
   constexpr Conv s = C::conv;
   if constexpr (detail::conv_is_narrow(s)) {
     detail::conv_narrow<C>(pool, c, x, packed, epilogue);
+  } else if constexpr (detail::conv_is_winograd(s)) {
+    detail::conv_winograd<C>(pool, c, x, packed, scratch, epilogue);
   } else if constexpr (s.pointwise()) {
     gemm_packed<Dims<detail::known_pixels(s), s.oc>>(pool, detail::conv_pixels(c), c.oc, c.ic, x,
                                                      c.ic, packed, epilogue);

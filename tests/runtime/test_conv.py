@@ -7,7 +7,7 @@ batches over threads.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -35,6 +35,7 @@ class Case:
     groups: int = 1
     transposed: bool = False
     extra: Triple = (0, 0, 0)  # output_padding of a transposed one, more zeros behind of the other
+    winograd: bool = False
 
     @property
     def out(self) -> Triple:
@@ -68,6 +69,7 @@ class Case:
             *self.padding,
             *self.dilation,
             self.groups,
+            int(self.winograd),
         ]
         return ", ".join(map(str, parts))
 
@@ -135,6 +137,21 @@ SOURCE = native.text("conv.cpp")
 SHAPE = "struct {name} {{ static constexpr Conv conv = {{{fields}}}; }};"
 
 
+def winograd(n: int, ic: int, oc: int, h: int, w: int, p: int) -> Case:
+    return replace(flat(n, ic, oc, h, w, 3, 3, p=p), winograd=True)
+
+
+WINOGRAD = {
+    "whole tiles": winograd(1, 32, 64, 12, 16, 1),
+    "ragged tiles, two images": winograd(2, 32, 48, 14, 15, 1),
+    "several blocks": winograd(1, 64, 80, 30, 37, 1),
+    "no padding": winograd(1, 64, 32, 9, 10, 0),
+    "wide padding": winograd(1, 32, 32, 5, 8, 2),
+    "one row of tiles": winograd(3, 256, 32, 5, 5, 1),
+    "falls back": winograd(1, 40, 33, 9, 8, 1),
+}
+
+
 def reference(case: Case, x: Array, w: Array) -> Array:
     """x [n, d, h, w, ic], w [oc, ic / g, kd, kh, kw] -> [n, od, oh, ow, oc], one tap at a time."""
     out = np.zeros((case.n, *case.out, case.oc))
@@ -160,10 +177,12 @@ def reference(case: Case, x: Array, w: Array) -> Array:
     return out
 
 
-def library(build: Builder, cases: dict[str, Case], family: str, *, known: bool) -> ctypes.CDLL:
+def library(
+    build: Builder, cases: dict[str, Case], family: str, *, known: bool, tag: str = ""
+) -> ctypes.CDLL:
     parts = [SOURCE]
     # Names differ between libraries: a static data member of one name is one object in a process.
-    tag = f"{family}_{'static' if known else 'dynamic'}"
+    tag = f"{family}_{'static' if known else 'dynamic'}{tag}"
     for i, case in enumerate(cases.values()):
         for name, full in (("Known", known), ("Actual", True)):
             parts.append(SHAPE.format(name=f"{name}_{tag}_{i}", fields=case.fields(known=full)))
@@ -254,13 +273,26 @@ def test_convolution(convolutions: ctypes.CDLL, name: str) -> None:
     check_convolution(convolutions, list(CASES).index(name), CASES[name])
 
 
-def check_convolution(convolutions: ctypes.CDLL, index: int, case: Case) -> None:
+@pytest.fixture(scope="module")
+def winograd_convolutions(build: Builder) -> ctypes.CDLL:
+    return library(build, WINOGRAD, "conv", known=True, tag="winograd")
+
+
+@pytest.mark.parametrize("name", WINOGRAD)
+def test_winograd(winograd_convolutions: ctypes.CDLL, name: str) -> None:
+    # About twice the error of direct summation.
+    check_convolution(winograd_convolutions, list(WINOGRAD).index(name), WINOGRAD[name], 5e-6)
+
+
+def check_convolution(
+    convolutions: ctypes.CDLL, index: int, case: Case, bound: float = 2e-6
+) -> None:
     rng = np.random.default_rng(index)
     x = rng.normal(size=(case.n, *case.size, case.ic)).astype(np.float32)
     w, bias = filters(case, rng), rng.normal(size=case.oc).astype(np.float32)
     want = reference(case, x, w) + bias
     got = run(convolutions, index, case, x, w, element_strides(w), bias, threads=1)
-    assert relative_error(got, want) < 2e-6
+    assert relative_error(got, want) < bound
     # Filters in channels-last memory, and with more than one thread.
     last = np.ascontiguousarray(w.transpose(0, 2, 3, 4, 1))
     again = run(
