@@ -23,6 +23,7 @@ from ptc.loops.nodes import (
     BufferKind,
     DType,
     Expr,
+    ExternKernel,
     Origin,
     Program,
     Size,
@@ -240,7 +241,8 @@ class _Lowering:
         """The OUTPUT buffer for a value: its own buffer if that is a temporary nobody else gives
         out, else a copy."""
         buffer = self.context.buffers[value.buffer]
-        if value.remap is None and buffer.kind is BufferKind.TEMP:
+        same = strides == buffer.strides or not self._read_whole(buffer.name)
+        if value.remap is None and buffer.kind is BufferKind.TEMP and same:
             self.context.buffers[buffer.name] = replace(
                 buffer, kind=BufferKind.OUTPUT, strides=strides
             )
@@ -251,6 +253,13 @@ class _Lowering:
         )
         self.context.copy(value, target)
         return name
+
+    def _read_whole(self, name: str) -> bool:
+        """Whether a runtime routine takes the buffer, which fixes its layout."""
+        return any(
+            isinstance(kernel, ExternKernel) and name in (*kernel.inputs, *kernel.outputs)
+            for kernel in self.context.kernels
+        )
 
     def _scalar_output(self, value: Any) -> str:
         """A float, bool or scalar expression as a 0-d output."""

@@ -68,7 +68,7 @@ class Maker:
         kinds = [
             self.unary, self.unary, self.binary, self.binary, self.permute, self.reshape,
             self.narrow, self.flip, self.reduce, self.softmax, self.concat, self.pad, self.matmul,
-            self.gather, self.scatter, self.conv, self.materialise, self.pool,
+            self.gather, self.scatter, self.conv, self.conv, self.materialise, self.pool, self.sort,
         ]  # fmt: skip
         make = self.choose(kinds)
         self.context.operator = f"{make.__name__}{len(self.steps)}"
@@ -340,6 +340,16 @@ class Maker:
             epilogue=lambda i, acc: b.mul(acc, 0.3),
         )  # fmt: skip
 
+    def sort(self) -> TensorValue | None:
+        x = self.choose(self.values)
+        if not x.shape:
+            return None
+        values = self.context.empty(x.shape, DTYPE)
+        places = self.context.empty(x.shape, DType.I64)
+        attrs = {"dim": len(x.shape) - 1, "descending": bool(self.pick(2))}
+        self.context.extern("sort", [x], [values, places], attrs)
+        return values
+
     def pool(self) -> TensorValue | None:
         x = self.choose(self.values)
         if not x.shape or x.shape[-1].constant is None or x.shape[-1].constant < 2:
@@ -363,8 +373,11 @@ class Maker:
             value = self.values[-1 - number] if number < len(self.values) else self.values[0]
             self.context.operator = f"out{number}"
             name = f"out{number}"
+            strides = dense_strides(value.shape)
+            if self.pick(2):  # as eager returns a transposed result
+                strides = tuple(reversed(dense_strides(value.shape[::-1])))
             target = self.context.add_buffer(
-                Buffer(name, DTYPE, value.shape, dense_strides(value.shape), BufferKind.OUTPUT)
+                Buffer(name, DTYPE, value.shape, strides, BufferKind.OUTPUT)
             )
             self.context.copy(value, target)
             outputs.append(name)
@@ -385,6 +398,8 @@ def cases(draw: st.DrawFn) -> Case:
 
     maker = Maker(pick, extent, seed=draw(st.integers(0, 1000)))
     sizes = [Index.const(1), Index.const(2), Index.const(3), Index.const(5), S0]
+    if draw(st.booleans()):
+        maker.add_input([sizes[1], sizes[2], sizes[3], sizes[1]])  # an image: convolutions fit
     for _ in range(draw(st.integers(1, 3))):
         rank = draw(st.integers(0, 4))
         maker.add_input([sizes[pick(len(sizes))] for _ in range(rank)])
