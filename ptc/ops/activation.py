@@ -226,3 +226,8 @@ samples(
     aten.rrelu_with_noise_functional.default,
     sample(T("f32[9]"), T("f32[9]"), 0.125, 0.3, False),
 )
+samples_for(
+    (aten.gelu.default, aten.silu.default, aten.hardswish.default, aten.relu.default),
+    sample(T("f32[3,131]"), tolerance=2.0),
+    sample(T("bf16[3,131]")),
+)

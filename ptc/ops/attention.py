@@ -134,3 +134,15 @@ samples(
     aten.scaled_dot_product_attention.default,
     sample(T("f32[2,3,5,8]"), T("f32[2,3,7,8]"), T("f32[2,3,7,4]"), tolerance=2.0),
 )
+samples(
+    opaque.sdpa.default,
+    sample(T("f32[1,2,35,24]"), T("f32[1,2,67,24]"), T("f32[1,2,67,24]"), tolerance=2.0),
+    sample(
+        T("f32[1,3,70,16]"), T("f32[1,3,70,16]"), T("f32[1,3,70,16]"), None, 0.0, True,
+        tolerance=2.0,
+    ),
+    sample(
+        T("f32[2,2,9,64]"), T("f32[2,2,130,64]"), T("f32[2,2,130,64]"), T("bool[2,1,9,130]"),
+        tolerance=2.0,
+    ),
+)  # fmt: skip

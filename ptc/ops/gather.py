@@ -272,3 +272,4 @@ samples_for(
     sample(T("f32[5,4]"), [drawn_at("i64[0]", 5)], exact=True),
     sample(T("bf16[5,4]"), [None, drawn_at("i32[3]", 4)], exact=True),
 )
+samples(aten.embedding.default, sample(T("f32[50,67]"), drawn_at("i64[2,9]", 50), exact=True))

@@ -326,3 +326,24 @@ samples(
         T("f32[2,3]"), T("f32[4,3,5]"), T("f32[2,5]"), [1, 3], [0], [1, 2], [2, 3], tolerance=4.0
     ),
 )
+# Sizes beyond one tile of the kernels, and not multiples of it.
+samples(
+    aten.mm.default,
+    sample(T("f32[17,70]"), T("f32[70,33]")),
+    sample(T("f32[1,300]"), T("f32[300,130]")),
+    sample(T("f32[67,129]", layout="transposed"), T("f32[129,101]", layout="transposed")),
+    sample(T("f32[5,600]"), T("f32[600,49]")),
+    sample(T("f64[9,35]"), T("f64[35,21]")),
+    sample(T("bf16[17,70]"), T("bf16[70,33]")),
+)
+samples(
+    aten.bmm.default,
+    sample(T("f32[3,17,35]"), T("f32[3,35,50]")),
+    sample(T("f32[3,9,35]"), T("f32[3,35,67]", layout="transposed")),
+)
+samples(
+    opaque.linear.default,
+    sample(T("f32[3,7,130]"), T("f32[67,130]"), T("f32[67]")),
+    sample(T("f32[1,257]"), T("f32[100,257]"), T("f32[100]")),
+    sample(T("bf16[3,7,66]"), T("bf16[35,66]"), T("bf16[35]")),
+)

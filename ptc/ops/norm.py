@@ -443,3 +443,21 @@ samples(
     sample(T("f32[4,3,2]"), *_CHANNELS, True, 0.1, 1e-5, tolerance=2.0),
     sample(T("f32[4,3,2]"), *_CHANNELS, False, 0.1, 1e-5, tolerance=2.0),
 )
+samples(
+    aten.native_layer_norm.default,
+    sample(T("f32[5,301]"), [301], T("f32[301]"), T("f32[301]"), 1e-5, tolerance=2.0),
+    sample(T("f32[2,3,131]"), [131], T("f32[131]"), T("f32[131]"), 1e-6, tolerance=2.0),
+    sample(T("bf16[3,131]"), [131], T("bf16[131]"), T("bf16[131]"), 1e-5),
+)
+samples(opaque.rms_norm.default, sample(T("f32[5,301]"), [301], T("f32[301]"), 1e-6, tolerance=2.0))
+samples(
+    aten.native_group_norm.default,
+    sample(T("f32[2,8,5,7]"), T("f32[8]"), T("f32[8]"), 2, 8, 35, 4, 1e-5, tolerance=2.0),
+)
+samples(
+    aten._native_batch_norm_legit_no_training.default,
+    sample(
+        T("f32[2,19,7,9]"), T("f32[19]"), T("f32[19]"), T("f32[19]"),
+        T("f32[19]", low=0.1, high=2.0), 0.1, 1e-5, tolerance=2.0,
+    ),
+)  # fmt: skip

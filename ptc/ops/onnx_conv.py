@@ -158,9 +158,7 @@ def _averaged(b: OnnxBuilder, value: OnnxTensor, x: OnnxTensor, axis: int, size:
     length = _fixed(x.dims[axis], "input")
     if length == size:
         return value
-    rows: list[list[float]] = []
-    for row in range(length):
-        rows.append([0.0] * size)
+    rows = [[0.0] * size for _ in range(length)]
     for column in range(size):
         start, end = column * length // size, -(-(column + 1) * length // size)
         for row in range(start, end):

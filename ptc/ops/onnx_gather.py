@@ -67,7 +67,7 @@ def _scatter(
     value, part = b.cast(x, wide), b.cast(source, wide)
     if not x.rank:
         value, part, index = (b.op("Reshape", t, axes(b, [1])) for t in (value, part, index))
-    options = {} if reduction == "none" else {"reduction": reduction}
+    options: dict[str, Any] = {} if reduction == "none" else {"reduction": reduction}
     result = b.op("ScatterElements", value, index, part, axis=axis, **options)
     if not x.rank:
         result = b.op("Reshape", result, axes(b, []))
@@ -255,7 +255,7 @@ def index_put(
         ]
         target = placed
     filled = b.op("Expand", b.cast(values, wide), b.sizes(target))
-    options = {"reduction": "add"} if accumulate else {}
+    options: dict[str, Any] = {"reduction": "add"} if accumulate else {}
     front = [*positions, *rest]
     changed = b.op("ScatterND", transpose(b, b.cast(x, wide), front), joint,
                    transpose(b, filled, order), **options)  # fmt: skip

@@ -70,7 +70,7 @@ def linear(
     """x @ weight.T + bias: a Gemm for a matrix, else a MatMul with the weight transposed (which
     runtimes fold into the weight)."""
     wide = compute_type(b.dtype)
-    inputs = [b.cast(t, wide) for t in (x, weight) if t is not None]
+    inputs = [b.cast(t, wide) for t in (x, weight)]
     if x.rank == 2 and wide.is_float:
         offset = [] if bias is None else [b.cast(bias, wide)]
         return b.cast(b.op("Gemm", *inputs, *offset, transB=1), b.dtype)

@@ -44,7 +44,8 @@ def onnx(*ops: OpOverload) -> Callable[[F], F]:
 
     def decorate(rule: F) -> F:
         for op in ops:
-            _RULES.add(op, bind_schema(op, rule))
+            bound: Any = bind_schema(op, rule)
+            _RULES.add(op, bound)
         return rule
 
     return decorate

@@ -549,3 +549,13 @@ samples(
     sample(T("f32[3,4]"), T("f32[4]"), T("f32[3,1]")),
     sample(T("f32[]"), T("f32[]"), T("f32[]")),
 )
+# Long rows: whole vectors and a rest.
+samples_for(
+    (aten.add.Tensor, aten.mul.Tensor, aten.maximum.default),
+    sample(T("f32[5,67]"), T("f32[67]")),
+    sample(T("f32[3,70]"), T("f32[3,1]")),
+    sample(T("bf16[4,83]"), T("bf16[4,83]")),
+    sample(T("i64[2,37]"), T("i64[37]")),
+    sample(T("u8[131]", low=0, high=255), T("u8[131]", low=0, high=255)),
+    sample(T("f32[70,3]", layout="transposed"), T("f32[70,3]")),
+)

@@ -286,3 +286,9 @@ samples(
     sample(T("f16[40]", special=True), exact=True),
     sample(T("i64[4]"), exact=True),
 )
+samples_for(
+    (aten.exp.default, aten.tanh.default, aten.erf.default, aten.sigmoid.default, aten.sin.default),
+    sample(T("f32[5,67]"), tolerance=2.0),
+    sample(T("f64[3,37]"), tolerance=4.0),
+    sample(T("f16[131]")),
+)

@@ -489,3 +489,12 @@ samples(
     sample(T("f32[1,1,9,9]"), [4, 4], exact=True),
 )
 samples(aten.adaptive_max_pool3d.default, sample(T("f32[1,2,5,4,6]"), [2, 4, 3], exact=True))
+samples(
+    aten.max_pool2d_with_indices.default,
+    sample(T("f32[1,19,15,17]"), [3, 3], [2, 2], [1, 1], exact=True),
+    sample(T("f32[1,19,15,17]", layout="channels_last"), [2, 2], exact=True),
+)
+samples(
+    aten.avg_pool2d.default,
+    sample(T("f32[1,19,15,17]", layout="channels_last"), [3, 3], [2, 2], [1, 1]),
+)

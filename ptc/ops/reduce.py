@@ -420,3 +420,22 @@ samples_for(
     sample(T("f32[3,4]"), [1], True, exact=True),
     sample(T("bool[3,4]"), None, exact=True),
 )
+samples_for(
+    (aten.sum.dim_IntList, aten.mean.dim, aten.amax.default, aten.amin.default),
+    sample(T("f32[5,301]"), [1]),
+    # Terms of both signs nearly cancel, and eager adds in blocks: its own error says too little.
+    sample(T("f32[301,5]"), [0], tolerance=16.0),
+    sample(T("f32[70,67]"), [0], tolerance=8.0),
+    sample(T("f32[3,17,35]"), [0, 2], tolerance=8.0),
+    sample(T("f32[2,3,9,11]", layout="channels_last"), [2, 3], True),
+    sample(T("bf16[3,301]"), [1]),
+    sample(T("f64[3,67]"), [1]),
+)
+samples_for(
+    (aten.argmax.default, aten.argmin.default),
+    sample(T("f32[5,301]"), 1),
+    sample(T("f32[67,35]"), 0),
+)
+samples_for(
+    (aten.any.dim, aten.all.dim), sample(T("bool[3,301]"), 1), sample(T("bool[301,3]"), 0)
+)

@@ -374,3 +374,10 @@ samples(
         False, 2, True, True, tolerance=4.0,
     ),
 )  # fmt: skip
+samples(
+    opaque.lstm.default,
+    sample(
+        T("f32[6,2,19]"), T("f32[1,2,35]"), T("f32[1,2,35]"), _flat(4, 19, 35, 1, 1, True),
+        True, 1, False, False, tolerance=4.0,
+    ),
+)  # fmt: skip

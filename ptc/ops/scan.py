@@ -165,3 +165,4 @@ samples(
     sample(T("f32[40]", low=-90.0, high=90.0), 0, tolerance=2.0),
     sample(T("f32[3,9]", special=True), 1, tolerance=2.0),
 )
+samples(aten.cumsum.default, sample(T("f32[3,131]"), 1, tolerance=2.0))

@@ -84,3 +84,10 @@ samples_for(
     sample(T("f32[0,3]"), 1, False),
     sample(T("f32[3,1]"), 1, False),
 )
+samples_for(
+    (aten._softmax.default, aten._log_softmax.default),
+    sample(T("f32[3,301]"), -1, False, tolerance=2.0),
+    sample(T("f32[67,5]"), 0, False, tolerance=2.0),
+    sample(T("f32[2,35,17]"), 1, False, tolerance=2.0),
+    sample(T("bf16[3,131]"), -1, False),
+)

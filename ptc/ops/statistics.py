@@ -211,3 +211,9 @@ samples(
     sample(T("f32[3,4]"), 2, [0], dtype=torch.float64),
     sample(T("f32[]"), 2, [0]),
 )
+samples_for(
+    (aten.var.correction, aten.std.correction),
+    sample(T("f32[5,301]"), [1]),
+    sample(T("f32[301,5]"), [0]),
+)
+samples(aten.linalg_vector_norm.default, sample(T("f32[5,301]"), 2, [1], tolerance=2.0))
