@@ -16,9 +16,9 @@ from typing import Any
 
 import torch
 
-from ptc.capture import alias_guards, shape_guards
+from ptc.capture import alias_guards, shape_guards, torch_state
 from ptc.capture.binding import argument_names, bind_call
-from ptc.capture.builtins_table import all_tables, torch_tables
+from ptc.capture.builtins_table import all_tables, torch_state_tables, torch_tables
 from ptc.capture.errors import BREAK_CODES, GraphBreak, Raised
 from ptc.capture.guards import GuardSet
 from ptc.capture.program_structure import CallArguments, whole_program
@@ -39,7 +39,7 @@ from ptc.capture.values.exceptions import ExceptionValue
 from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError
 
-_TABLES = (all_tables, torch_tables)  # imported for what they register
+_TABLES = (all_tables, torch_state_tables, torch_tables)  # imported for what they register
 
 DimSpec = tuple[str, int, int | None]
 CompiledGraph = Callable[..., tuple[Any, ...]]
@@ -231,14 +231,14 @@ class _host_state:
     allocates much that stays: the cyclic garbage collector would only walk over it."""
 
     def __enter__(self) -> None:
-        self.grad = torch.is_grad_enabled()
+        self.state = torch_state.current()
         self.recursion = sys.getrecursionlimit()
         self.collects = gc.isenabled()
         sys.setrecursionlimit(max(self.recursion, _HOST_RECURSION))
         gc.disable()
 
     def __exit__(self, *exc: object) -> None:
-        torch.set_grad_enabled(self.grad)
+        torch_state.restore(self.state)
         sys.setrecursionlimit(self.recursion)
         if self.collects:
             gc.enable()

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from ptc.capture import fakes, torch_functions, view_recipes
+from ptc.capture import fakes, torch_functions, torch_state, view_recipes
 from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.frame import Frame
@@ -43,7 +43,7 @@ class TorchMachine(Machine):
         self.builder = GraphBuilder(self.journal)
         self.dynamic = dynamic
         self.aliases: dict[int, list[str]] = {}  # other names of input tensors, by id of the value
-        self.grad_mode_on_entry = torch.is_grad_enabled()
+        self.state_on_entry = torch_state.current()
         self.tensors_by_fake: dict[int, TensorValue] = {}
         self.value_of_node: dict[torch.fx.Node, TensorValue] = {}
         self.sizes: dict[tuple[int, int], Value] = {}
@@ -288,10 +288,7 @@ class TorchMachine(Machine):
         )
 
     def leave_state(self, emit: Rebuilder) -> None:
-        """Grad mode: compiled graphs need not set it."""
-        if torch.is_grad_enabled() != self.grad_mode_on_entry:
-            setter = emit.name(torch._C._set_grad_enabled, "set_grad_enabled")
-            emit.effect(f"{setter}({torch.is_grad_enabled()})")
+        torch_state.leave(emit, self.state_on_entry)
 
     def before_inlining(
         self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]

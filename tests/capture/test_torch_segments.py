@@ -24,8 +24,18 @@ def run_both(fn: Any, *args: Any, calls: int = 2, **kwargs: Any) -> TorchDispatc
         native, native_text = printed(fn, *args, **kwargs)
         captured, captured_text = printed(dispatcher(fn), *args, **kwargs)
         assert native_text == captured_text
-        torch.testing.assert_close(captured, native)
+        assert same(captured, native), (captured, native)
     return dispatcher
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal structure, tensors close in dtype and value."""
+    if isinstance(left, torch.Tensor):
+        torch.testing.assert_close(left, right)
+        return True
+    if isinstance(left, (list, tuple)):
+        return type(left) is type(right) and len(left) == len(right) and all(map(same, left, right))
+    return type(left) is type(right) and left == right
 
 
 def printed(fn: Any, *args: Any, **kwargs: Any) -> tuple[Any, str]:
@@ -458,3 +468,62 @@ def test_views_stay_views_across_a_break() -> None:
         actual, _ = printed(dispatcher(fn), y, flag)
         torch.testing.assert_close(actual, expected)
         torch.testing.assert_close(y, x)
+
+
+def test_autocast_across_a_break() -> None:
+    linear = nn.Linear(4, 4)
+
+    def fn(x: torch.Tensor, noisy: bool) -> tuple[Any, ...]:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            a = linear(x)
+            if noisy:
+                print(torch.is_autocast_enabled("cpu"))
+            b = a @ torch.eye(4)
+            with torch.autocast("cpu", enabled=False):
+                c = linear(x) + b
+        return a, b, c, linear(x), [str(t.dtype) for t in (a, b, c)]
+
+    for noisy in (False, True):
+        run_both(fn, torch.randn(3, 4), noisy)
+        assert not torch.is_autocast_enabled("cpu")
+
+
+def test_autocast_outside_is_guarded() -> None:
+    linear = nn.Linear(4, 4)
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return linear(x)
+
+    dispatcher = TorchDispatcher()
+    x = torch.randn(2, 4)
+    assert dispatcher(fn)(x).dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert dispatcher(fn)(x).dtype == torch.bfloat16
+    assert dispatcher(fn)(x).dtype == torch.float32
+    assert dispatcher.captures == 2
+
+
+def test_inference_mode_and_decorators() -> None:
+    linear = nn.Linear(4, 4)
+
+    @torch.inference_mode()
+    def inner(x: torch.Tensor) -> torch.Tensor:
+        return linear(x)
+
+    @torch.no_grad()
+    def quiet(x: torch.Tensor) -> torch.Tensor:
+        print("quiet")
+        return linear(x)
+
+    def fn(x: torch.Tensor) -> tuple[Any, ...]:
+        a, b = inner(x), quiet(x)
+        with torch.set_grad_enabled(False):
+            c = linear(x)
+        with torch.enable_grad():
+            d = linear(x)
+        return a, b, c, d, [t.requires_grad for t in (a, b, c, d)]
+
+    run_both(fn, torch.randn(2, 4))
+    assert torch.is_grad_enabled()
+    with torch.no_grad():
+        run_both(fn, torch.randn(2, 4))

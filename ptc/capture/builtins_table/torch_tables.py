@@ -63,50 +63,7 @@ def _log_api_usage(vm: TorchMachine, *args: Value) -> None:
     """Telemetry of torch's own."""
 
 
-# -- grad mode ----------------------------------------------------------------------------------
-
-
-def set_grad_mode(vm: TorchMachine, enabled: bool) -> None:
-    """Change grad mode for the rest of the capture, in the graph and in what the frame leaves."""
-    if torch.is_grad_enabled() == enabled:
-        return
-    vm.journal.record(torch._C._set_grad_enabled, not enabled)
-    torch._C._set_grad_enabled(enabled)
-    vm.builder.add_call(
-        "call_function", torch._C._set_grad_enabled, (enabled,), {}, None, vm.stack_locations()
-    )
-
-
-@builtin(torch._C._set_grad_enabled)
-def _set_grad_enabled(vm: TorchMachine, enabled: Value) -> None:
-    set_grad_mode(vm, bool(enabled.constant()))
-
-
-@builtin(torch.is_grad_enabled)
-def _is_grad_enabled(vm: TorchMachine) -> Value:
-    return ConstantValue(torch.is_grad_enabled())
-
-
-@builtin(torch.is_inference_mode_enabled, torch._C._is_any_autocast_enabled)
-def _is_inference(vm: TorchMachine) -> Value:
-    return ConstantValue(torch.is_inference_mode_enabled())
-
-
-@builtin(torch.get_default_dtype)
-def _get_default_dtype(vm: TorchMachine) -> Value:
-    return ConstantValue(torch.get_default_dtype())
-
-
-@builtin(torch.is_autocast_enabled)
-def _is_autocast_enabled(vm: TorchMachine, device: Value | None = None) -> Value:
-    if device is None:
-        return ConstantValue(torch.is_autocast_enabled())
-    return ConstantValue(torch.is_autocast_enabled(device.constant()))
-
-
-@builtin(torch.get_autocast_dtype)
-def _get_autocast_dtype(vm: TorchMachine, device: Value) -> Value:
-    return ConstantValue(torch.get_autocast_dtype(device.constant()))
+# -- what libraries ask ---------------------------------------------------------------------------
 
 
 @builtin(

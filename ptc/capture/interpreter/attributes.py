@@ -169,6 +169,8 @@ def bind(vm: Machine, raw: Any, owner: type, obj: Value, name: str) -> Value | N
         return BoundMethodValue(static_function(vm, raw, owner, name), vm.class_value(obj.cls))
     if kind in _C_METHODS:
         return BoundMethodValue(BuiltinValue(raw), obj)
+    if kind.__name__ == "instancemethod":  # how C++ extensions add methods
+        return BoundMethodValue(BuiltinValue(raw.__func__), obj)
     if kind is types.ClassMethodDescriptorType:
         return BoundMethodValue(BuiltinValue(raw), vm.class_value(obj.cls))
     if kind is _FIELD:

@@ -1,0 +1,101 @@
+"""The process's state that torch programs set and restore: grad mode and autocast.
+
+During capture the real state follows the program, so that operators on fake tensors behave as they
+would; every change is journalled, becomes a node of the graph, and is set again by the generated
+code where the captured part leaves it different. Inference mode is captured as no-grad: results are
+the same, but they are ordinary tensors.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from ptc.capture.rebuild import Rebuilder
+    from ptc.capture.torch_machine import TorchMachine
+
+AUTOCAST_DEVICES = ("cpu", "cuda")
+# setter, arguments before the value -> how to read the value
+_Reader = Callable[..., Any]
+_STATES: tuple[tuple[Any, tuple[Any, ...], _Reader], ...] = (
+    (torch._C._set_grad_enabled, (), torch.is_grad_enabled),
+    *((torch.set_autocast_enabled, (device,), torch.is_autocast_enabled)
+      for device in AUTOCAST_DEVICES),
+    *((torch.set_autocast_dtype, (device,), torch.get_autocast_dtype)
+      for device in AUTOCAST_DEVICES),
+    (torch.set_autocast_cache_enabled, (), torch.is_autocast_cache_enabled),
+)  # fmt: skip
+
+
+def current() -> tuple[Any, ...]:
+    """All of the state, in the order of the table; the autocast nesting last."""
+    nesting = torch.autocast_increment_nesting() - 1
+    torch.autocast_decrement_nesting()
+    return (*(read(*key) for _, key, read in _STATES), nesting)
+
+
+def restore(saved: tuple[Any, ...]) -> None:
+    """Set the state that `current` gave."""
+    for (write, key, read), value in zip(_STATES, saved, strict=False):
+        if read(*key) != value:
+            write(*key, value)
+    _set_nesting(saved[-1])
+
+
+def _set_nesting(level: int) -> None:
+    now = current()[-1]
+    step = torch.autocast_decrement_nesting if now > level else torch.autocast_increment_nesting
+    for _ in range(abs(now - level)):
+        step()
+
+
+def assign(vm: TorchMachine, setter: Any, arguments: tuple[Any, ...]) -> None:
+    """`setter(*arguments)` by the program."""
+    for write, key, read in _STATES:
+        if write is setter and key == arguments[:-1]:
+            old = read(*key)
+            if old == arguments[-1]:
+                return
+            vm.journal.record(write, *key, old)
+            write(*arguments)
+            _add_node(vm, setter, arguments)
+            return
+    raise AssertionError(f"{setter} is not in the table of states")
+
+
+def _add_node(vm: TorchMachine, function: Any, arguments: tuple[Any, ...]) -> None:
+    vm.builder.add_call("call_function", function, arguments, {}, None, vm.stack_locations())
+
+
+def change_nesting(vm: TorchMachine, step: int) -> int:
+    """Enter (+1) or leave (-1) an autocast region; its depth."""
+    forward, backward = torch.autocast_increment_nesting, torch.autocast_decrement_nesting
+    if step < 0:
+        forward, backward = backward, forward
+    vm.journal.record(backward)
+    level = forward()
+    _add_node(vm, forward, ())
+    return level
+
+
+def leave(emit: Rebuilder, on_entry: tuple[Any, ...]) -> None:
+    """Write what brings the state of the caller to where the program has it now."""
+    now = current()
+    for (write, key, _), old, new in zip(_STATES, on_entry, now, strict=False):
+        if old != new:
+            name = getattr(write, "__name__", "set_state")
+            arguments = ", ".join(_literal(emit, argument) for argument in (*key, new))
+            emit.effect(f"{emit.name(write, name)}({arguments})")
+    steps = now[-1] - on_entry[-1]
+    if steps:
+        step = torch.autocast_increment_nesting if steps > 0 else torch.autocast_decrement_nesting
+        emit.effect(*[f"{emit.name(step, 'autocast_nesting')}()"] * abs(steps))
+
+
+def _literal(emit: Rebuilder, value: Any) -> str:
+    return repr(value) if isinstance(value, (bool, str)) else emit.name(value, "value")
