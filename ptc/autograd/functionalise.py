@@ -26,7 +26,7 @@ from ptc.graph.program import (
     ProgramInput,
     ProgramOutput,
 )
-from ptc.graph.symbols import expression_of
+from ptc.graph.symbols import expression_of, is_layout_choice
 from ptc.ops import opaque, registry
 from ptc.support.diagnostics import CompileError
 
@@ -158,7 +158,7 @@ def _assumptions(captured: CapturedProgram, recorder: Recorder) -> Iterator[Assu
     guards = internals.guards_of(captured.fake_mode)
     places = [*recorder.guard_places, *[None] * (len(guards) - len(recorder.guard_places))]
     for guard, place in zip(guards, places, strict=True):
-        if not internals.is_backend_choice(guard):
+        if not is_layout_choice(guard):
             yield Assumption(guard.expr, place or captured.location)
     for node in recorder.graph.nodes:
         if node.target is torch.ops.aten.convolution.default:

@@ -116,13 +116,6 @@ def guards_of(mode: FakeTensorMode) -> list[Any]:
     return list(mode.shape_env.guards) if mode.shape_env is not None else []
 
 
-def is_backend_choice(guard: Any) -> bool:
-    """True for a guard that torch noted while it asked which library would run a convolution. The
-    answer (it depends on the batch size, among others) touches no value and no shape."""
-    place = getattr(guard.sloc, "framework_loc", None)
-    return place is not None and place.name == "conv" and "fake_impls" in place.filename
-
-
 def last_node(graph: torch.fx.Graph) -> torch.fx.Node:
     """The newest node of a graph; its root, which starts and ends every graph, when there is
     none."""

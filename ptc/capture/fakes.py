@@ -29,6 +29,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
 from ptc.graph.program import DimRange
+from ptc.graph.symbols import is_layout_choice
 
 DATA_DEPENDENT = (DataDependentOutputException, GuardOnDataDependentSymNode)
 DYNAMIC_SHAPE = (DynamicOutputShapeException,)
@@ -175,7 +176,8 @@ class Fakes:
 
     def guard_expressions(self) -> list[sympy.Basic]:
         """What was assumed about symbolic sizes so far."""
-        return [guard.expr for guard in self.shape_env.guards]
+        guards = self.shape_env.guards
+        return [guard.expr for guard in guards if not is_layout_choice(guard)]
 
     def python_text(self, expression: Any) -> str:
         """The expression as Python, each symbol in braces."""

@@ -60,7 +60,8 @@ def _interval(described: DimRange) -> tuple[int, int]:
 
 
 def _follows(condition: Any, intervals: Mapping[str, tuple[int, int]]) -> bool:
-    """True if interval arithmetic proves the condition."""
+    """True if interval arithmetic proves the condition, as it is or with the difference of its
+    sides as a product (which keeps together what cancels)."""
     if condition in (sympy.true, sympy.false):
         return condition is sympy.true
     known = {
@@ -68,8 +69,18 @@ def _follows(condition: Any, intervals: Mapping[str, tuple[int, int]]) -> bool:
         for symbol in condition.free_symbols
         if str(symbol) in intervals
     }
-    bounds = bound_sympy(condition, known)
-    return bool(bounds.lower is sympy.true or bounds.lower is True)
+    if bound_sympy(condition, known).lower in (True, sympy.true):
+        return True
+    if not isinstance(condition, sympy.core.relational.Relational):
+        return False
+    again: Any = type(condition)(sympy.factor(_difference(condition)), sympy.S.Zero)
+    if again in (sympy.true, sympy.false):
+        return again is sympy.true
+    return bound_sympy(again, known).lower in (True, sympy.true)
+
+
+def _difference(condition: Any) -> Any:
+    return condition.lhs - condition.rhs
 
 
 def _narrowed(assumption: Assumption, symbol: str, ranges: Mapping[str, DimRange]) -> DimRange:
@@ -85,7 +96,7 @@ def _narrowed(assumption: Assumption, symbol: str, ranges: Mapping[str, DimRange
     if first == lower:
         return described
     if described.upper is not None:
-        raise _refusal(assumption, ranges, f"it holds from {first} on")
+        raise _refusal(assumption, ranges, f"it holds from {first} on" if first < last else "")
     return replace(described, lower=first)
 
 
@@ -103,7 +114,7 @@ def _holds_beyond(condition: Any, symbol: Any, first: int, last: int, upper: int
         return True
     if not isinstance(condition, (sympy.Ge, sympy.Gt, sympy.Le, sympy.Lt, sympy.Ne, sympy.Eq)):
         return False
-    difference: Any = sympy.Add(condition.lhs, -1 * condition.rhs)
+    difference = _difference(condition)
     period = _period(difference)
     if period is None or 2 * period > last - first + 1:
         return False

@@ -116,6 +116,34 @@ def range_text(described: DimRange) -> str:
     return f"{described.lower}..{described.upper}"
 
 
+#: Where torch asks about sizes only to choose a library or a memory layout: file -> functions.
+_LAYOUT_QUESTIONS = {
+    "fake_impls": ("conv",),
+    "_refs": ("_reshape_view_helper_core_alg",),
+    "_prims_common": (
+        "is_contiguous",
+        "is_contiguous_for_memory_format",
+        "is_channels_last_contiguous_2d",
+        "is_channels_last_contiguous_3d",
+        "is_non_overlapping_and_dense",
+        "compute_elementwise_output_strides",
+        "suggest_memory_format",
+    ),
+}
+
+
+def is_layout_choice(guard: Any) -> bool:
+    """True for a guard that decided no value and no shape: which library runs a convolution (that
+    depends on the batch size, among others), whether a tensor counts as contiguous."""
+    place = getattr(guard.sloc, "framework_loc", None)
+    if place is None:
+        return False
+    return any(
+        folder in place.filename and place.name in functions
+        for folder, functions in _LAYOUT_QUESTIONS.items()
+    )
+
+
 def fresh_sizes(
     dims: Mapping[str, DimRange],
 ) -> tuple[FakeTensorMode, dict[str, torch.SymInt], dict[str, DimRange]]:

@@ -38,6 +38,8 @@ def narrowed(condition: Any, described: DimRange = OPEN) -> DimRange:
         (sympy.Ne(FloorDiv(S, 2), S), 2),
         (sympy.Eq(PythonMod(4 * S, 2), 0), 2),
         (FloorDiv(FloorDiv(S, 3), 2) * 6 + 20 > S, 2),
+        (sympy.Ne(S * T, S), 2),
+        (sympy.Ne(FloorDiv(S, 2) * FloorDiv(T + 3, 2), FloorDiv(S, 2)), 2),
         (sympy.true, 2),
     ],
 )

@@ -15,6 +15,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from ptc.autograd.sizes import SizeNodes
+from ptc.autograd.torch_internals import python_dispatcher
 from ptc.export.ptir.ir import (
     Argument,
     DTypeName,
@@ -77,7 +78,7 @@ class _Rebuild:
         self._literals: dict[str, torch.Tensor] = {}
 
     def run(self, arguments: Structure | None, result: Structure | None) -> AtenProgram:
-        with self._mode, torch.no_grad():
+        with self._mode, torch.no_grad(), python_dispatcher(bool(self._symbols)):
             inputs = tuple(self._input(item) for item in self._module.inputs)
             for item in self._module.instructions:
                 self._instruction(item)
