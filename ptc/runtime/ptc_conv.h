@@ -43,40 +43,56 @@ constexpr bool conv_gathered(const Conv& c) {
 }
 constexpr i64 conv_pixels(const Conv& c) { return c.n * c.od * c.oh * c.ow; }
 
+// Whether axes of the given sizes and strides, outermost first, are dense in memory. The stride of
+// an axis of size 1 does not matter.
+constexpr bool dense(const i64 (&sizes)[4], const i64 (&strides)[4]) {
+  i64 expected = 1;
+  for (int axis = 3; axis >= 0; --axis) {
+    if (sizes[axis] != 1 && strides[axis] != expected) return false;
+    expected *= sizes[axis];
+  }
+  return true;
+}
+
 // Filter rows of `columns` output channels to a panel [taps][run][width]. w is at the first of
 // these channels.
 PTC_NOINLINE inline void pack_filters(float* panel, int width, const Conv& c, const float* w,
                                       int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
   constexpr int L = native_lanes<float>;
   const i64 taps = c.taps(), inputs = c.group_inputs(), total = taps * inputs;
-  bool by_channel = s_kw == 1 && s_kh == c.kw && s_kd == c.kh * c.kw && s_i == taps;
-  bool by_tap = s_i == 1 && s_kw == inputs && s_kh == c.kw * inputs && s_kd == c.kh * c.kw * inputs;
-  for (int j = 0; j < width; j += L) {
-    int real = (int)max_of(0, min_of(L, columns - j));
-    i64 done = 0;
-    if (real == L && (by_channel || by_tap)) {
-      // Memory order along one filter is contiguous: transpose L filters by L values at a time.
-      i64 tap = 0, i = 0;
-      for (; done + L <= total; done += L) {
-        reg<float, L>::type r[L];
+  const bool by_channel = dense({inputs, c.kd, c.kh, c.kw}, {s_i, s_kd, s_kh, s_kw});
+  const bool by_tap = !by_channel && dense({c.kd, c.kh, c.kw, inputs}, {s_kd, s_kh, s_kw, s_i});
+  // Where one filter is dense, L filters by L values are transposed at a time; chunk by chunk, so
+  // that the rows a chunk fills stay in cache while all columns get theirs.
+  const i64 chunk = by_channel ? taps * L : 16 * L;
+  for (i64 begin = 0; begin < total; begin += chunk)
+    for (int j = 0; j < width; j += L) {
+      const int real = (int)max_of(0, min_of(L, columns - j));
+      const i64 end = min_of(begin + chunk, total);
+      i64 at = begin;
+      if (real == L && (by_channel || by_tap)) {
+        i64 tap = at % taps, i = at / taps;
+        for (; at + L <= end; at += L) {
+          reg<float, L>::type r[L];
 #pragma GCC unroll 16
-        for (int q = 0; q < L; ++q) r[q] = load<float, L>(w + (j + q) * s_o + done).v;
-        transpose_rounds<L / 2>(r);
-        for (int q = 0; q < L; ++q) {
-          i64 row = by_tap ? done + q : tap * inputs + i;
-          store(panel + row * width + j, vec<float, L>::wrap(r[q]));
-          if (++tap == taps) tap = 0, ++i;
+          for (int q = 0; q < L; ++q) r[q] = load<float, L>(w + (j + q) * s_o + at).v;
+          transpose_rounds<L / 2>(r);
+#pragma GCC unroll 16
+          for (int q = 0; q < L; ++q) {
+            i64 row = by_tap ? at + q : tap * inputs + i;
+            store(panel + row * width + j, vec<float, L>::wrap(r[q]));
+            if (++tap == taps) tap = 0, ++i;
+          }
         }
       }
+      for (; at < end; ++at) {
+        i64 tap = by_tap ? at / inputs : at % taps, i = by_tap ? at % inputs : at / taps;
+        i64 from =
+            tap / (c.kh * c.kw) * s_kd + tap / c.kw % c.kh * s_kh + tap % c.kw * s_kw + i * s_i;
+        for (int q = 0; q < L; ++q)
+          panel[(tap * inputs + i) * width + j + q] = q < real ? w[(j + q) * s_o + from] : 0.0f;
+      }
     }
-    for (i64 at = done; at < total; ++at) {
-      i64 tap = by_tap ? at / inputs : at % taps, i = by_tap ? at % inputs : at / taps;
-      i64 from =
-          tap / (c.kh * c.kw) * s_kd + tap / c.kw % c.kh * s_kh + tap % c.kw * s_kw + i * s_i;
-      for (int q = 0; q < L; ++q)
-        panel[(tap * inputs + i) * width + j + q] = q < real ? w[(j + q) * s_o + from] : 0.0f;
-    }
-  }
 }
 
 // The same for several groups in one panel: block-diagonal.
