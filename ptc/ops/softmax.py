@@ -54,10 +54,21 @@ def _result(x: TensorValue, half_to_float: bool) -> DType:
 def lower_softmax(
     ctx: LoweringContext, x: TensorValue, dim: int, half_to_float: bool
 ) -> TensorValue:
-    """exp(x - max) / sum. Rows of -inf give NaN, as in eager."""
-    return _rows(
-        ctx, x, dim, _result(x, half_to_float), lambda v, top, s: b.div(b.exp(b.sub(v, top)), s)
-    )
+    """exp(x - max) / sum. Rows of -inf give NaN, as in eager. The exponentials of a row are kept
+    between the sum and the division: they cost more than a load."""
+    dims = normal_dims(dim, len(x.shape))
+    acc, result = compute_type(x.dtype), _result(x, half_to_float)
+    out, row = ctx.empty(x.shape, result), ctx.empty(x.shape, acc)
+    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
+        top = accumulate(ctx, k, x, dims, outer, "max", lowest(acc), lambda v: b.cast(v, acc))
+        total = k.accumulator("add", b.literal(0.0, acc), acc)
+        with inner_loops(k, x.shape, dims, outer) as index:
+            power = b.exp(b.sub(b.cast(ctx.load(x, index), acc), top))
+            k.store(row, index, power)
+            k.update(total, power)
+        with inner_loops(k, x.shape, dims, outer, LoopKind.PARALLEL) as index:
+            k.store(out, index, b.cast(b.div(ctx.load(row, index), total), result))
+    return out
 
 
 @lowers(aten._log_softmax.default)

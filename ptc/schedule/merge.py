@@ -30,6 +30,7 @@ from ptc.loops.walk import Rewriter, Substitution, expressions, walk_expr, walk_
 from ptc.schedule.bodies import BodyFuser, forward_stores, remove_stores
 from ptc.schedule.inverse import invert
 from ptc.schedule.kernels import KernelGraph, Nest, nest_of, wrap
+from ptc.schedule.layout import address_of
 from ptc.schedule.legality import Refusal
 from ptc.schedule.moving import may_move, reads_of, writes_of
 
@@ -317,7 +318,7 @@ def shrink_buffers(graph: KernelGraph, position: int) -> None:
             unread.add(name)
             continue
         shrunk = _as_local(graph.buffers[name], found)
-        if shrunk is not None:
+        if shrunk is not None and _walks_rows(graph, accesses, name, shrunk[1]):
             local[name] = shrunk
     if not unread and not local:
         return
@@ -329,6 +330,27 @@ def shrink_buffers(graph: KernelGraph, position: int) -> None:
     graph.replace(position, _without_unread_locals(new))
     for name in (*unread, *local):
         graph.buffers.pop(name, None)
+
+
+def _walks_rows(
+    graph: KernelGraph, accesses: dict[str, list[_Access]], name: str, kept: list[int]
+) -> bool:
+    """Whether the loops over the scratch walk the other buffers contiguously. Where they do not (a
+    softmax over channels), lanes run along an outer loop, and scratch has no lanes."""
+    variables = {v for a in accesses[name] for d in kept for v in a.index[d].vars}
+    good = bad = 0
+    for other, found in accesses.items():
+        buffer = graph.buffers.get(other)
+        if buffer is None or other == name:
+            continue
+        for access in found:
+            address = address_of(access.index, buffer)
+            for var in variables & address.vars:
+                if address.coefficient(var) == 1:
+                    good += 1
+                else:
+                    bad += 1
+    return good >= bad
 
 
 def _touchers(graph: KernelGraph, name: str) -> set[int]:
