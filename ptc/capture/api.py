@@ -18,7 +18,13 @@ import torch
 
 from ptc.capture import alias_guards, shape_guards, torch_state
 from ptc.capture.binding import argument_names, bind_call
-from ptc.capture.builtins_table import all_tables, torch_state_tables, torch_tables
+from ptc.capture.builtins_table import (
+    all_tables,
+    torch_library_tables,
+    torch_state_tables,
+    torch_tables,
+)
+from ptc.capture.builtins_table.torch_library_tables import replaced
 from ptc.capture.errors import BREAK_CODES, GraphBreak, Raised
 from ptc.capture.guards import GuardSet
 from ptc.capture.program_structure import CallArguments, whole_program
@@ -39,7 +45,7 @@ from ptc.capture.values.exceptions import ExceptionValue
 from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError
 
-_TABLES = (all_tables, torch_state_tables, torch_tables)  # imported for what they register
+_TABLES = (all_tables, torch_library_tables, torch_state_tables, torch_tables)  # imported for what they register
 
 DimSpec = tuple[str, int, int | None]
 CompiledGraph = Callable[..., tuple[Any, ...]]
@@ -51,11 +57,12 @@ class DynamicSpec:
 
     `dims` maps an argument's path (`x`, `batch.ids`) to {dimension: (name, lower, upper)}. With
     `all`, every size of a user's tensor that is neither 0 nor 1 is symbolic, each with a name of
-    its own.
+    its own. `numbers` holds the sources (`L['self'].step`) of ints that are inputs of the graph.
     """
 
     dims: Mapping[str, Mapping[int, DimSpec]]
     all: bool = False
+    numbers: frozenset[str] = frozenset()
 
     def dims_of(self, tensor: torch.Tensor, source: Source, path: str) -> dict[int, DimSpec]:
         chosen = dict(self.dims.get(path, {}))
@@ -124,7 +131,7 @@ def capture_frame(
 
     with _host_state():
         guard_ambient(vm)
-        segment = SegmentCapture(vm, fn, dispatch, finish_graph).capture(args, kwargs)
+        segment = SegmentCapture(vm, replaced(fn), dispatch, finish_graph).capture(args, kwargs)
         shape_guards.add(vm)
         try:
             alias_guards.add(vm)
@@ -186,7 +193,7 @@ def _function_of(
         function, args = _function_of(fn.__func__, (fn.__self__, *args))
         return function, args
     if isinstance(fn, types.FunctionType):
-        return fn, args
+        return replaced(fn), args
     raise CompileError(
         "PTC-B011",
         f"{fn!r} is not a Python function, method or nn.Module: there is nothing to capture",

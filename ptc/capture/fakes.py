@@ -35,6 +35,10 @@ DATA_DEPENDENT = (DataDependentOutputException, GuardOnDataDependentSymNode)
 DYNAMIC_SHAPE = (DynamicOutputShapeException,)
 UNSUPPORTED = (UnsupportedOperatorException,)
 _LARGEST = 2**31 - 1
+#: Symbolic ints are computed with in 64 bits: what is larger stays a Python constant.
+LARGEST_NUMBER = 2**60
+#: In place of a dimension: the size is the value found at the source, an int.
+VALUE = -1
 
 
 class _SizeSource(torch._guards.Source):
@@ -166,6 +170,19 @@ class Fakes:
         assert isinstance(made, torch.SymInt)
         self.sizes[name] = made
         self.dims[str(symbol)] = DimRange(name, lower, upper)
+        self.origins[str(symbol)] = origin
+        return made
+
+    def number(self, name: str, hint: int, origin: str) -> torch.SymInt:
+        """The symbolic int called `name`, of any sign. `origin` is where it is read at a call."""
+        source = _SizeSource(origin)
+        symbol = self.shape_env.create_unspecified_symbol(
+            hint, source, dynamic_dim=DimDynamic.DYNAMIC
+        )
+        made = self.shape_env.create_symintnode(symbol, hint=hint, source=source)
+        assert isinstance(made, torch.SymInt)
+        self.sizes[name] = made
+        self.dims[str(symbol)] = DimRange(name, -LARGEST_NUMBER, LARGEST_NUMBER)
         self.origins[str(symbol)] = origin
         return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptc.capture.fakes import VALUE
 from ptc.capture.torch_machine import TorchMachine
 
 
@@ -11,7 +12,7 @@ def add(vm: TorchMachine) -> None:
         _add(vm, expression)
     for name, (source, dim) in vm.size_sources.items():
         spec = next(d for d in vm.fakes.dims.values() if d.name == name)
-        low = max(spec.lower, 2)
+        low = spec.lower if dim == VALUE else max(spec.lower, 2)
         text = f"{{size}} >= {low}"
         if spec.upper is not None:
             text += f" and {{size}} <= {spec.upper}"

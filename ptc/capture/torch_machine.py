@@ -18,7 +18,7 @@ from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
 from ptc.capture.rebuild import Rebuilder
-from ptc.capture.sources import Source
+from ptc.capture.sources import Source, fixed
 from ptc.capture.torch_graph import GraphBuilder
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
@@ -28,6 +28,7 @@ from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.program import InputKind
 
 _HINT_SHAPE = "compute with a mask or torch.where, whose shape does not depend on data"
 SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -267,10 +268,30 @@ class TorchMachine(Machine):
 
     # -- hooks ---------------------------------------------------------------------------------
 
+    def symbolic_number(self, number: int, source: Source) -> Value | None:
+        """An int that calls show to change is an input of the graph."""
+        if self.dynamic is None or source.text() not in self.dynamic.numbers:
+            return None
+        name = self.builder.path(source)
+        if name in self.fakes.sizes or abs(number) > fakes.LARGEST_NUMBER:
+            return None
+        self.size_sources[name] = (source, fakes.VALUE)
+        made = self.fakes.number(name, number, source.text())
+        self.guard("TYPE", source, fixed(int, "int"))
+
+        def make_node() -> torch.fx.Node:
+            return self.builder.add_input(InputKind.SCALAR, source, made, None)
+
+        return SymbolicNumber(made, make_node, source)
+
     def entered(self, frame: Frame) -> None:
-        first = frame.code.co_varnames[:1]
-        if first and isinstance(frame.locals.get(first[0]), ModuleValue):
-            self.builder.self_name = first[0]
+        """The first argument, if it is a module, is the one whose names are qualified; a decorated
+        forward may have it in `*args`."""
+        name, value = next(iter(frame.locals.items()), ("self", None))
+        if isinstance(value, TupleValue) and value.items and not frame.code.co_argcount:
+            name, value = f"{name}.0", value.items[0]
+        if isinstance(value, ModuleValue):
+            self.builder.self_name = name
 
     def found_again(self, value: Value, source: Source) -> None:
         if isinstance(value, TensorValue):
@@ -294,6 +315,15 @@ class TorchMachine(Machine):
         self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]
     ) -> Value | None:
         return torch_functions.leaf_call(self, function.obj, args, kwargs)
+
+    def new_instance(self, cls: type) -> Value:
+        return ModuleValue(cls) if issubclass(cls, torch.nn.Module) else super().new_instance(cls)
+
+    def hash_key(self, value: Value) -> Any:
+        """Tensors hash by identity, by a method written in Python."""
+        if isinstance(value, TensorValue):
+            return value.hash_key(self)
+        return super().hash_key(value)
 
     def instance_check(self, cls: type, value: Value) -> bool | None:
         if cls is torch.nn.Parameter:

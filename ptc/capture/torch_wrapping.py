@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ptc.capture.errors import GraphBreak
+from ptc.capture.fakes import VALUE
 from ptc.capture.guards import Guard, guard_rule
 from ptc.capture.interpreter.wrapping import trust_package, wraps_subclasses
 from ptc.capture.sources import ArgumentSource, AttributeSource, ItemSource, Names, Source, fixed
@@ -147,7 +148,10 @@ def _same_size(guard: Guard, ref: str, names: Names) -> str:
 def _shapes(guard: Guard, ref: str, names: Names) -> str:
     """A condition on symbolic sizes; `{s0}` in its text stands for the size of that symbol."""
     template, sizes = guard.payload
-    codes = {name: f"{source.full_code(names)}.shape[{dim}]" for name, source, dim in sizes}
+    codes = {
+        name: source.full_code(names) + ("" if dim == VALUE else f".shape[{dim}]")
+        for name, source, dim in sizes
+    }
     return template.format(**codes)
 
 

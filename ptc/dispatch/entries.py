@@ -16,7 +16,7 @@ from typing import Any
 from ptc.capture.api import CapturedFrame, CaptureOptions, DynamicSpec, capture_frame
 from ptc.dispatch.config import STATISTICS, CompileConfig
 from ptc.dispatch.notices import notify
-from ptc.dispatch.promotion import promoted_sizes
+from ptc.dispatch.promotion import promoted
 from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError, Diagnostic, Location
 
@@ -124,11 +124,9 @@ class CodeCache:
     ) -> CaptureOptions:
         dynamic = self.compiler.config.dynamic
         spec: DynamicSpec | None = None
-        if dynamic:
-            spec = DynamicSpec({}, all=True)
-        elif dynamic is None:
-            earlier = [e.frame.program for e in self.entries if e.frame.program is not None]
-            spec = promoted_sizes(earlier, fn, args, kwargs)
+        if dynamic is not False:
+            frames = [entry.frame for entry in self.entries]
+            spec = promoted(frames, fn, args, kwargs, all_sizes=bool(dynamic))
         return CaptureOptions(dynamic=spec, name=self.code.co_name)
 
     def _account(self, fn: types.FunctionType, frame: CapturedFrame) -> None:

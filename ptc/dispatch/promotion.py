@@ -1,7 +1,7 @@
-"""Which sizes become symbolic when a function is captured again.
+"""Which sizes and numbers become symbolic when a function is captured again.
 
-With `dynamic=None` the first capture takes every size as it is; a size that a later call shows to
-change is symbolic from then on.
+With `dynamic=None` the first capture takes every size and int as it is; one that a later call shows
+to change is symbolic from then on.
 """
 
 from __future__ import annotations
@@ -12,35 +12,65 @@ from typing import Any
 
 import torch
 
-from ptc.capture.api import DynamicSpec
+from ptc.capture.api import CapturedFrame, DynamicSpec
 from ptc.capture.binding import bind_call
 from ptc.graph.program import CapturedProgram, InputKind
 
 Dims = dict[str, dict[int, tuple[str, int, int | None]]]
 
 
-def promoted_sizes(
-    programs: Sequence[CapturedProgram],
+def promoted(
+    frames: Sequence[CapturedFrame],
     fn: types.FunctionType,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    *,
+    all_sizes: bool = False,
 ) -> DynamicSpec | None:
-    """The sizes of this call's tensors that differ from an earlier capture, or were symbolic in it.
+    """The sizes and ints of this call that differ from an earlier capture, or were symbolic in it.
 
     A size of 0 or 1 stays fixed: broadcasting depends on it. None if nothing changed.
     """
-    frame = bind_call(fn, args, kwargs)
+    values = bind_call(fn, args, kwargs)
+    programs = [frame.program for frame in frames if frame.program is not None]
+    dims: Dims = {} if all_sizes else _sizes(programs, values)
+    numbers = frozenset(_changed_ints(frames, values)) | frozenset(_symbolic_ints(programs))
+    if not dims and not numbers and not all_sizes:
+        return None
+    return DynamicSpec(dims, all=all_sizes, numbers=numbers)
+
+
+def _sizes(programs: Sequence[CapturedProgram], values: dict[str, Any]) -> Dims:
     dims: Dims = {}
     for program in programs:
         for path, source, expected in _user_tensors(program):
-            actual = _value_at(source, frame)
+            actual = _value_at(source, values)
             if not isinstance(actual, torch.Tensor) or actual.dim() != expected.dim():
                 continue
             for dim, (old, new) in enumerate(zip(expected.shape, actual.shape, strict=True)):
                 changed = isinstance(old, torch.SymInt) or old != new
                 if changed and new > 1:
                     dims.setdefault(path, {})[dim] = (f"{path}_{dim}", 2, None)
-    return DynamicSpec(dims) if dims else None
+    return dims
+
+
+def _changed_ints(frames: Sequence[CapturedFrame], values: dict[str, Any]) -> Iterator[str]:
+    """Sources of ints that a capture took as they were and that are others now."""
+    for frame in frames:
+        for guard in frame.guards.guards:
+            if guard.kind != "EQUALS" or type(guard.payload) is not int or guard.source is None:
+                continue
+            source = guard.source.text()
+            actual = _value_at(source, values) if source.startswith("L[") else None
+            if type(actual) is int and actual != guard.payload:
+                yield source
+
+
+def _symbolic_ints(programs: Sequence[CapturedProgram]) -> Iterator[str]:
+    for program in programs:
+        for described in program.inputs:
+            if described.kind is InputKind.SCALAR:
+                yield described.source
 
 
 def _user_tensors(program: CapturedProgram) -> Iterator[tuple[str, str, torch.Tensor]]:

@@ -143,6 +143,9 @@ class CompiledModule(nn.Module):
     _ptc_config: CompileConfig
     _ptc_compiler: Compiler
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A proxy class is no subclass that the module's author needs to hear of."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         original = type(self)._ptc_original
         if _has_hooks(original):

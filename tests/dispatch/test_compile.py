@@ -290,3 +290,25 @@ def test_errors_of_the_model_are_its_own():
     compiled = ptc.compile(Net().eval(), backend="aten")
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         compiled(torch.randn(2, 5))
+
+
+def test_changing_int_becomes_an_input():
+    class Stepper(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.step = -3
+            self.seen: list[int] = []
+
+        def forward(self, x: torch.Tensor, shift: int) -> torch.Tensor:
+            self.step += 2
+            self.seen.append(self.step)
+            return x * self.step + shift // 2
+
+    model, twin = Stepper(), Stepper()
+    compiled = ptc.compile(model)
+    x = torch.randn(4)
+    for shift in (5, -7, 0, 1, 12, -1, 3):
+        torch.testing.assert_close(compiled(x, shift), twin(x, shift))
+        assert (model.step, model.seen) == (twin.step, twin.seen)
+        assert type(model.step) is int
+    assert STATISTICS.graphs <= 3

@@ -29,6 +29,7 @@ from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.iterators import GeneratorValue
 from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.namespaces import Globals
+from ptc.capture.values.objects import ObjectValue
 from ptc.support.diagnostics import Location
 
 _BUILTINS: Any = vars(builtins)
@@ -352,6 +353,10 @@ class Machine:
     def found_again(self, value: Value, source: Source) -> None:
         """An object that is known already was found by another path."""
 
+    def symbolic_number(self, number: int, source: Source) -> Value | None:
+        """A symbolic value for an int from outside, or None to take it as it is, under a guard."""
+        return None
+
     def derived(self, emit: Rebuilder, outputs: list[Value]) -> Callable[[Value], str | None]:
         """For the rebuilder: how to make results again that must share memory, given what the graph
         would return without."""
@@ -369,6 +374,10 @@ class Machine:
     def property_handler(self, raw: property) -> Any:
         """How a library's property is computed, `(vm, obj) -> Value`, if not by tracing."""
         return calls.find_handler(raw)
+
+    def new_instance(self, cls: type) -> Value:
+        """`object.__new__(cls)` for a class written in Python."""
+        return ObjectValue(cls)
 
     def instance_check(self, cls: type, value: Value) -> bool | None:
         """`isinstance` against a class with a library's own `__instancecheck__`."""

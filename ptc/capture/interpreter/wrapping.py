@@ -84,6 +84,9 @@ def wraps_subclasses(base: type) -> Callable[[Wrapper], Wrapper]:
 def wrap(vm: Machine, obj: Any, source: Source) -> Value:
     """The value of an object that exists outside, found at `source`."""
     if is_immutable(obj):
+        number = vm.symbolic_number(obj, source) if type(obj) is int else None
+        if number is not None:
+            return number
         vm.guard("EQUALS", source, obj)
         return ConstantValue(obj)
     known = vm.wrapped.get(id(obj))
