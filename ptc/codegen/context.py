@@ -49,6 +49,7 @@ class AccumulatorState:
         False  # partial results of a vector REDUCE loop: lanes beyond its end keep out
     )
     totals: str = ""
+    totals_width: int = 0
 
 
 class SizeNames(dict[str, str]):

@@ -215,9 +215,9 @@ def _close_parts(ctx: Context, parts: list[tuple[AccumulatorState, AccumulatorSt
         ctx.accumulators[state.name] = state
 
 
-def _open_totals(ctx: Context, loop: Loop) -> list[tuple[AccumulatorState, int]]:
+def _open_totals(ctx: Context, loop: Loop) -> list[AccumulatorState]:
     """One vector an accumulator for all runs of the vector loops inside `loop`."""
-    opened: list[tuple[AccumulatorState, int]] = []
+    opened: list[AccumulatorState] = []
     for inner in _vector_reductions(loop.body):
         if inner is loop:
             continue
@@ -226,17 +226,17 @@ def _open_totals(ctx: Context, loop: Loop) -> list[tuple[AccumulatorState, int]]
             state = ctx.accumulators[name]
             if state.totals or state.op in _ARGUMENT or width == 0:
                 continue
-            totals = replace(state, totals=ctx.writer.fresh("total"))
+            totals = replace(state, totals=ctx.writer.fresh("total"), totals_width=width)
             kind = vector_type(state.dtype, width)
             start = literal_text(identity(state.op, state.dtype), state.dtype)
             ctx.writer.line(f"{kind} {totals.totals} = {kind}({start});")
             ctx.accumulators[name] = totals
-            opened.append((state, width))
+            opened.append(state)
     return opened
 
 
-def _close_totals(ctx: Context, opened: list[tuple[AccumulatorState, int]]) -> None:
-    for state, _ in opened:
+def _close_totals(ctx: Context, opened: list[AccumulatorState]) -> None:
+    for state in opened:
         whole = f"{_HORIZONTAL[state.op]}({ctx.accumulators[state.name].totals})"
         text = combine(state.op, state.text, whole, state.dtype)
         ctx.writer.line(f"{state.text} = {text};")
@@ -249,7 +249,7 @@ def vector_reduce(ctx: Context, loop: Loop, write: Write) -> None:
     width = choose_width(ctx, loop)
     if width == 0 or any(s.op in _ARGUMENT for s in states):
         raise UnvectorisableError
-    if any(s.totals and not _same_width(ctx, s, width) for s in states):
+    if any(s.totals and s.totals_width != width for s in states):
         raise UnvectorisableError
     extent = loop.extent.constant
     unroll = _unroll(loop, extent, width)
@@ -278,11 +278,6 @@ def vector_reduce(ctx: Context, loop: Loop, write: Write) -> None:
         ctx.writer.close()
         for state in states:
             _finish(ctx, state, sums[state.name])
-
-
-def _same_width(ctx: Context, state: AccumulatorState, width: int) -> bool:
-    wanted = f"{vector_type(state.dtype, width)} {state.totals} ="
-    return any(line.strip().startswith(wanted) for b in ctx.writer.blocks for line in b.lines)
 
 
 def _unroll(loop: Loop, extent: int | None, width: int) -> int:

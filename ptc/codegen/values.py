@@ -28,6 +28,17 @@ def emit(ctx: Context, expr: Expr) -> Value:
     for node in walk_expr([expr]):
         for child in children(node):
             ctx.uses[id(child)] = ctx.uses.get(id(child), 0) + 1
+    # Operands first: fused chains are longer than Python's stack is deep.
+    pending: list[tuple[Expr, bool]] = [(expr, False)]
+    while pending:
+        node, ready = pending.pop()
+        if id(node) in ctx.memo or not isinstance(node, Apply | Load):
+            continue
+        if ready:
+            _emit(ctx, node)
+        else:
+            pending.append((node, True))
+            pending.extend((child, False) for child in reversed(children(node)))
     return _emit(ctx, expr)
 
 

@@ -367,3 +367,35 @@ def test_narrow_targets() -> None:
     for level in ("baseline", "avx2"):
         p = program(SUM_ROWS.format(n=37, op="add", init="0.0", vector=" vector"))
         check(p, sizes={"s0": 3}, target=parse_target(f"x86_64-linux-gnu+{level}"), factor=3.0)
+
+
+def test_deep_expressions() -> None:
+    """A fused chain far deeper than Python's stack."""
+    from ptc.loops import build
+    from ptc.loops.index import Index
+    from ptc.loops.nodes import (
+        Buffer,
+        BufferKind,
+        DType,
+        Expr,
+        Kernel,
+        Load,
+        Loop,
+        LoopKind,
+        Program,
+        Store,
+    )
+
+    n, one, i = Index.const(21), Index.const(1), Index.var("i")
+    value: Expr = Load("x", (i,), DType.F32)
+    for _ in range(3000):
+        value = build.add(build.mul(value, 0.5), 1.0)
+    buffers = {
+        name: Buffer(name, DType.F32, (n,), (one,), kind)
+        for name, kind in (("x", BufferKind.INPUT), ("y", BufferKind.OUTPUT))
+    }
+    kernel = Kernel("chain", (Loop("i", n, LoopKind.VECTOR, (Store("y", (i,), value),)),))
+    p = Program("deep", (), buffers, ("x",), ("y",), (kernel,))
+    library = compile_entries([Entry("forward", p)], optimise="-O1")
+    (got,) = library.run({"x": np.ones(21, np.float32)})
+    assert np.allclose(got, 2.0)

@@ -54,10 +54,15 @@ def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
 
 
 def compiled_program(case: Case, *, dynamic: bool, scheduled: bool) -> Program | None:
-    """The case's program; None where dynamic sizes are refused with a diagnostic."""
+    """The case's program; None where dynamic sizes are refused, by us or by torch's own tracing."""
     arguments = sampling.draw(case.row)
     try:
         call = sampling.single_call(case.op, arguments, dynamic=dynamic)
+    except RuntimeError:
+        if dynamic:
+            return None
+        raise
+    try:
         loops = lower(call)
     except CompileError:
         if dynamic:
