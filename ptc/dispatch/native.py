@@ -177,10 +177,12 @@ class _CallWriter:
         for number, (output, described) in enumerate(
             zip(self.loops.outputs, self.aten.outputs, strict=True)
         ):
-            if isinstance(output, Index):
-                results.append(str(output))
-                continue
             value = f"o{number}"
+            if isinstance(output, Index):
+                setup.append(f"{value} = c_int64()")
+                pointers.append(f"address({value})")
+                results.append(f"{value}.value")
+                continue
             buffer = self.loops.buffers[output]
             setup.append(f"{value} = {self._allocation(buffer, number)}")
             pointers.append(f"{value}.data_ptr()")
