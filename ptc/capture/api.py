@@ -20,6 +20,7 @@ from ptc.capture import alias_guards, shape_guards, torch_state
 from ptc.capture.binding import argument_names, bind_call
 from ptc.capture.builtins_table import (
     all_tables,
+    numpy_tables,
     torch_library_tables,
     torch_state_tables,
     torch_tables,
@@ -45,7 +46,8 @@ from ptc.capture.values.exceptions import ExceptionValue
 from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError
 
-_TABLES = (all_tables, torch_library_tables, torch_state_tables, torch_tables)  # imported for what they register
+# Imported for what they register
+_TABLES = (all_tables, numpy_tables, torch_library_tables, torch_state_tables, torch_tables)
 
 DimSpec = tuple[str, int, int | None]
 CompiledGraph = Callable[..., tuple[Any, ...]]

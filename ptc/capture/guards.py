@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -206,6 +207,10 @@ class Signature:
         return lines
 
 
+# Variables of generated functions, which would hide a name of the namespace
+_OWN_VARIABLES = re.compile(r"(fn|closure|check|run|(v|in|out|obj|iterator)\d+)_?")
+
+
 class Namespace:
     """Names for the objects that generated code refers to."""
 
@@ -222,7 +227,7 @@ class Namespace:
         if base[0].isdigit():
             base = "_" + base
         name, number = f"{base}_", 0
-        while name in self.globals or name in self._reserved:
+        while name in self.globals or name in self._reserved or _OWN_VARIABLES.fullmatch(name):
             number += 1
             name = f"{base}_{number}_"
         self.globals[name] = obj

@@ -108,9 +108,8 @@ def path_of(source: Source, self_name: str = "self") -> str:
             parts.append(part)
         current = current.base
     parts.reverse()
-    if len(parts) > 1 and parts[0] == self_name:
-        parts = parts[1:]
-    return ".".join(parts) or "value"
+    path = ".".join(parts)
+    return path.removeprefix(self_name + ".") or "value"
 
 
 _HIDDEN = frozenset({"_parameters", "_buffers", "_modules", "__dict__", "cell_contents"})

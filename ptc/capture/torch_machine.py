@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 import torch.fx
 
@@ -124,7 +125,8 @@ class TorchMachine(Machine):
 
     def _convert(self, value: Value, leaf: Callable[[Any], Any]) -> Any:
         if isinstance(value, ConstantValue):
-            return value.value
+            constant = value.value
+            return constant.item() if isinstance(constant, np.generic) else constant
         if isinstance(value, (TensorValue, SymbolicNumber)):
             return leaf(value)
         if isinstance(value, ListValue) and value.cls is list:

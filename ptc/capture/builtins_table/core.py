@@ -81,9 +81,8 @@ def _issubclass(vm: Machine, cls: Value, classinfo: Value) -> Value:
 
 @builtin(callable)
 def _callable(vm: Machine, obj: Value) -> Value:
-    if isinstance(obj, ClassValue):
-        return ConstantValue(True)
-    return ConstantValue(hasattr(obj.cls, "__call__"))  # noqa: B004 (the class, not an object)
+    # Not hasattr: every class can be called itself, by its metaclass
+    return ConstantValue(static_lookup(obj.cls, "__call__") is not None)
 
 
 @builtin(getattr)

@@ -210,6 +210,13 @@ if _recursive_repr is not None and sys.version_info < (3, 13):
     see_through(_recursive_repr(lambda self: ""), "user_function")
 
 
+@builtin(sys.exc_info)
+def _exc_info(vm: Machine) -> Value:
+    if vm.handled is not None and vm.handled.cls is not type(None):
+        raise GraphBreak("PTC-B006", "the traceback of a handled exception is asked for")
+    return vm.tuple([ConstantValue(None)] * 3)
+
+
 @builtin(typing.cast)
 def _cast(vm: Machine, kind: Value, value: Value) -> Value:
     return value

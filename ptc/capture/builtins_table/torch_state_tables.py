@@ -94,6 +94,11 @@ class InferenceModeValue(Instance):
         torch_state.assign(vm, torch._C._set_grad_enabled, (self.before,))
 
 
+def _forms(method: Any) -> tuple[Any, ...]:
+    """A pybind11 method and the C function that it wraps."""
+    return (method, getattr(method, "__func__", method))
+
+
 @builtin(torch._C._InferenceMode)
 def _inference_mode(vm: TorchMachine, mode: Value) -> Value:
     if torch.is_inference_mode_enabled() and not mode.constant():
@@ -101,14 +106,14 @@ def _inference_mode(vm: TorchMachine, mode: Value) -> Value:
     return InferenceModeValue(bool(mode.constant()))
 
 
-@builtin(torch._C._InferenceMode.__enter__)
+@builtin(*_forms(torch._C._InferenceMode.__enter__))
 def _enter(vm: TorchMachine, guard: Value) -> None:
     if not isinstance(guard, InferenceModeValue):
         raise GraphBreak("PTC-B014", "an inference mode guard from outside is entered")
     guard.enter(vm)
 
 
-@builtin(torch._C._InferenceMode.__exit__)
+@builtin(*_forms(torch._C._InferenceMode.__exit__))
 def _exit(vm: TorchMachine, guard: Value, *exception: Value) -> None:
     if not isinstance(guard, InferenceModeValue):
         raise GraphBreak("PTC-B014", "an inference mode guard from outside is left")

@@ -47,7 +47,8 @@ def _getattr(vm: TorchMachine, module: Value, name: Value) -> Value:
 
 @builtin(Module._wrapped_call_impl, Module._call_impl)
 def _call(vm: TorchMachine, module: Value, *args: Value, **kwargs: Value) -> Value:
-    assert isinstance(module, ModuleValue)
+    if not isinstance(module, ModuleValue):
+        raise GraphBreak("PTC-B014", f"{module.describe()} is called as a module")
     if module.plain_call(vm):
         return vm.call(vm.getattr(module, "forward"), list(args), kwargs)
     namespace = module.obj.__dict__

@@ -20,7 +20,7 @@ from ptc.capture.values.callables import BoundMethodValue, BuiltinValue, ClassVa
 from ptc.capture.values.constants import IMMUTABLE_TYPES, ConstantValue
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.iterators import GeneratorValue
-from ptc.capture.values.objects import Instance, ObjectValue
+from ptc.capture.values.objects import Instance
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
@@ -100,6 +100,10 @@ def call_function(
     vm: Machine, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """Inline a Python function."""
+    if isinstance(function.obj, types.FunctionType):
+        handler = _HANDLERS.get(id(function.obj)) or _HANDLERS.get(id(function.code))
+        if handler is not None:
+            return call_handler(vm, handler, function.qualname, args, kwargs)
     inner = _SEEN_THROUGH.get(function.code)
     if inner is not None:
         cell = function.closure[function.code.co_freevars.index(inner)]
@@ -107,9 +111,6 @@ def call_function(
         assert wrapped is not None
         return vm.call(wrapped, args, kwargs)
     if isinstance(function.obj, types.FunctionType):
-        handler = _HANDLERS.get(id(function.obj)) or _HANDLERS.get(id(function.code))
-        if handler is not None:
-            return call_handler(vm, handler, function.qualname, args, kwargs)
         result = vm.before_inlining(function, args, kwargs)
         if result is not None:
             return result
@@ -276,7 +277,7 @@ def c_new(vm: Machine, new: Any, cls: type, args: list[Value], kwargs: dict[str,
     if new is object.__new__:
         if not is_python_class(cls):
             raise unknown_call(vm, cls, None)
-        return ObjectValue(cls)
+        return vm.new_instance(cls)
     if issubclass(cls, BaseException):
         return ExceptionValue(cls, list(args))
     handler = _HANDLERS.get(id(new))

@@ -44,7 +44,7 @@ from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.iterators import EnumerateValue, ZipValue
 from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.namespaces import PythonModuleValue
-from ptc.capture.values.objects import ObjectValue, OpaqueValue, real_dict
+from ptc.capture.values.objects import ObjectValue, OpaqueValue, WeakReferenceValue, real_dict
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
@@ -387,8 +387,8 @@ def _exception(vm: Machine, obj: Any, source: Source) -> Value:
 
 @wraps(weakref.ref)
 def _weakref(vm: Machine, obj: Any, source: Source) -> Value:
-    _guard_identity(vm, obj, source)
-    return OpaqueValue(type(obj), source, obj)
+    _guard_type(vm, obj, source)
+    return WeakReferenceValue(type(obj), source, obj)
 
 
 # -- iterators (the locals and stack items of a resume function)

@@ -10,7 +10,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak, NotConstant
-from ptc.capture.sources import AttributeSource, Source
+from ptc.capture.sources import AttributeSource, CallSource, Source
 from ptc.capture.values.base import IdentityKey, Value
 
 if TYPE_CHECKING:
@@ -190,6 +190,19 @@ class OpaqueValue(Instance):
         if real_dict(self.obj) is None:
             raise self._refuse(f"storing attribute {name!r} of")
         super().set_attribute(vm, name, value)
+
+
+class WeakReferenceValue(OpaqueValue):
+    """A weak reference from outside: a call gives the object, if that lives."""
+
+    __slots__ = ()
+
+    def call(self, vm: Machine, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        if args or kwargs:
+            raise vm.type_error("a weak reference takes no arguments")
+        if self.source is None:
+            return vm.wrap_fixed(self.obj())
+        return vm.wrap(self.obj(), CallSource(self.source, "{}()"))
 
 
 def real_dict(obj: object) -> dict[str, Any] | None:
