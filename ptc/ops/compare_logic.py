@@ -8,7 +8,7 @@ import torch
 
 from ptc.loops import build as b
 from ptc.loops.nodes import DType, Expr
-from ptc.ops.dtypes import Operand, promote
+from ptc.ops.dtypes import Operand, compute_type, promote
 from ptc.ops.elementwise import elementwise, operand_value, unary
 from ptc.ops.protocol import Indices, LoweringContext, LoweringRule, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
@@ -53,16 +53,12 @@ def _logical(
 
     def element(index: Indices) -> Expr:
         values = [
-            operand_value(ctx, o, shape, index, common=o.dtype, compute=_testable(o.dtype))
+            operand_value(ctx, o, shape, index, common=o.dtype, compute=compute_type(o.dtype))
             for o in (x, y)
         ]
         return combine(_truth(values[0]), _truth(values[1]))
 
     return ctx.pointwise(shape, DType.BOOL, element)
-
-
-def _testable(dtype: DType) -> DType:
-    return DType.F32 if dtype in (DType.F16, DType.BF16) else dtype
 
 
 @lowers(aten.logical_and.default)

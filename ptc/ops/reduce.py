@@ -436,6 +436,4 @@ samples_for(
     sample(T("f32[5,301]"), 1),
     sample(T("f32[67,35]"), 0),
 )
-samples_for(
-    (aten.any.dim, aten.all.dim), sample(T("bool[3,301]"), 1), sample(T("bool[301,3]"), 0)
-)
+samples_for((aten.any.dim, aten.all.dim), sample(T("bool[3,301]"), 1), sample(T("bool[301,3]"), 0))

@@ -16,7 +16,7 @@ from ptc.loops.index import Index
 from ptc.loops.nodes import DType, Expr, LoopKind, Ref
 from ptc.ops.compare_logic import select
 from ptc.ops.concat import copy_of
-from ptc.ops.dtypes import Operand
+from ptc.ops.dtypes import Operand, compute_type
 from ptc.ops.elementwise import load_as, operand_value, scalar
 from ptc.ops.gather import Indexing, drawn_at, position, reject_masks
 from ptc.ops.nests import loops
@@ -31,6 +31,7 @@ from ptc.ops.shapes import (
     replace_at,
     reshape,
 )
+from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
 
@@ -92,15 +93,11 @@ def _masked_put(
         return select(ctx, wide, value, x, x.dtype)
 
     def element(index: Indices) -> Expr:
-        old = operand_value(ctx, x, x.shape, index, common=x.dtype, compute=_widened(x.dtype))
+        old = operand_value(ctx, x, x.shape, index, common=x.dtype, compute=compute_type(x.dtype))
         new = operand_value(ctx, value, x.shape, index, common=x.dtype, compute=old.dtype)
         return b.cast(b.where(ctx.load(wide, index), b.add(old, new), old), x.dtype)
 
     return ctx.pointwise(x.shape, x.dtype, element)
-
-
-def _widened(dtype: DType) -> DType:
-    return DType.F32 if dtype in (DType.F16, DType.BF16) else dtype
 
 
 # --- scatter --------------------------------------------------------------------------------------
@@ -252,7 +249,7 @@ def _divided(
     counts = ctx.pointwise(total.shape, DType.I64, lambda _: first)
     one = b.literal(1, DType.I64)
     _scatter(ctx, counts, dim, indices, lambda _: one, "add", "scatter_reduce")
-    compute = _widened(total.dtype)
+    compute = compute_type(total.dtype)
 
     def element(index: Indices) -> Expr:
         value = load_as(ctx, total, index, compute)
@@ -305,7 +302,7 @@ def lower_index_add(
     """x with alpha * source added to slices along `dim`."""
 
     def value(index: Indices) -> Expr:
-        element = load_as(ctx, source, index, _widened(x.dtype))
+        element = load_as(ctx, source, index, compute_type(x.dtype))
         if not (isinstance(alpha, int | float) and alpha == 1):
             factor = operand_value(ctx, alpha, (), (), common=element.dtype, compute=element.dtype)
             element = b.mul(element, factor)
@@ -354,6 +351,35 @@ def lower_masked_scatter(
             with k.condition(chosen):
                 at = position(k, b.sub(taken, one), size, "masked_scatter")
                 k.store(out, index, ctx.load(flat, (at,)))
+    return out
+
+
+# --- counting -----------------------------------------------------------------------------------
+
+
+@lowers(aten.histc.default)
+def lower_histc(
+    ctx: LoweringContext, x: TensorValue, bins: int, low: float, high: float
+) -> TensorValue:
+    """Counts of the elements in `bins` equal parts of [low, high]; others are left out."""
+    if float(low) == float(high):
+        raise CompileError(
+            "PTC-O004",
+            "histc over the range of its own data is not compiled yet",
+            hint="pass min= and max=",
+        )
+    compute = compute_type(x.dtype)
+    out = ctx.pointwise((Index.of(bins),), x.dtype, lambda _: scalar(0, x.dtype, x.dtype))
+    one = scalar(1, x.dtype, x.dtype)
+    with ctx.kernel() as k, loops(k, x.shape, LoopKind.SERIAL) as index:
+        value = k.let(load_as(ctx, x, index, compute), "value")
+        least, most = scalar(low, compute), scalar(high, compute)
+        with k.condition(b.and_(b.ge(value, least), b.le(value, most))):
+            scaled = b.mul(b.sub(value, least), scalar(bins, compute))
+            part = b.div if compute.is_float else b.truncdiv
+            place = b.cast(part(scaled, b.sub(most, least)), DType.I64)
+            at = k.let(b.min_(place, bins - 1), "at", bounds=Index.of(bins))
+            k.store(out, (Index.var(at.name),), one, "add")
     return out
 
 
@@ -430,4 +456,10 @@ samples(
     aten.masked_scatter.default,
     sample(T("f32[3,4]"), T("bool[3,4]"), T("f32[12]"), exact=True),
     sample(T("f32[3,4]"), T("bool[4]"), T("f32[4,4]"), exact=True),
+)
+samples(
+    aten.histc.default,
+    sample(T("f32[3,20]"), 4, -1, 1, exact=True),
+    sample(T("f32[50]"), 7, 0, 2, exact=True),
+    sample(T("f64[20]"), 5, -2.5, 1.5, exact=True),
 )
