@@ -21,7 +21,7 @@ namespace detail {
 
 // Narrow groups are computed several at a time with block-diagonal filters, so that a vector is
 // filled.
-constexpr i64 merged_groups(const Conv& c) {
+PTC_INLINE constexpr i64 merged_groups(const Conv& c) {
   i64 merge = 1;
   while (c.group_outputs() * merge < PTC_VLEN && c.groups % (merge * 2) == 0) merge *= 2;
   return merge;
@@ -70,17 +70,16 @@ PTC_NOINLINE inline void pack_filters(float* panel, int width, const Conv& c, co
       const int real = (int)max_of(0, min_of(L, columns - j));
       const i64 end = min_of(begin + chunk, total);
       i64 at = begin;
-      if (real == L && (by_channel || by_tap)) {
+      if (real == L && by_tap) {
+        for (; at + L <= end; at += L)
+          transpose_block(panel + at * width + j, width, w + j * s_o + at, s_o);
+      } else if (real == L && by_channel) {
+        alignas(64) float block[L * L];
         i64 tap = at % taps, i = at / taps;
         for (; at + L <= end; at += L) {
-          reg<float, L>::type r[L];
-#pragma GCC unroll 16
-          for (int q = 0; q < L; ++q) r[q] = load<float, L>(w + (j + q) * s_o + at).v;
-          transpose_rounds<L / 2>(r);
-#pragma GCC unroll 16
+          transpose_block(block, L, w + j * s_o + at, s_o);
           for (int q = 0; q < L; ++q) {
-            i64 row = by_tap ? at + q : tap * inputs + i;
-            store(panel + row * width + j, vec<float, L>::wrap(r[q]));
+            store(panel + (tap * inputs + i) * width + j, load<float, L>(block + q * L));
             if (++tap == taps) tap = 0, ++i;
           }
         }
@@ -117,9 +116,10 @@ constexpr i64 conv_packed_size(const Conv& c) {
   return c.groups / detail::merged_groups(c) * detail::conv_group_size(c);
 }
 
-// Filters w[oc, ic / groups, kd, kh, kw] of any strides to their packed form.
-inline void pack_conv(float* packed, const Conv& c, const float* w, i64 s_o, i64 s_i, i64 s_kd,
-                      i64 s_kh, i64 s_kw) {
+// Filters w[oc, ic / groups, kd, kh, kw] of any strides to their packed form. Inlined, so that of a
+// shape known at compile time only its own way of packing is compiled.
+PTC_INLINE void pack_conv(float* packed, const Conv& c, const float* w, i64 s_o, i64 s_i, i64 s_kd,
+                          i64 s_kh, i64 s_kw) {
   if (detail::conv_is_narrow(c)) {
     detail::pack_narrow(packed, c, w, s_o, s_i, s_kh, s_kw);
     return;

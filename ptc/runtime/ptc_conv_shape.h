@@ -16,7 +16,7 @@ struct Conv {
   int64_t kd, kh, kw, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups;
   // 1: a 3x3 convolution of stride 1 may be computed by ptc_winograd.h where that is faster. For
   // filters packed once; oh and ow must be known at compile time. 0 (the default): never.
-  int64_t winograd;
+  int64_t winograd = 0;
 
   constexpr int64_t taps() const { return kd * kh * kw; }
   constexpr int64_t group_inputs() const { return ic / groups; }

@@ -17,7 +17,7 @@ namespace ptc {
 namespace detail {
 
 // Groups narrow enough that whole groups fill a vector, as many outputs as inputs, flat.
-constexpr bool conv_is_narrow(const Conv& c) {
+PTC_INLINE constexpr bool conv_is_narrow(const Conv& c) {
   i64 width = c.groups > 0 ? c.group_inputs() : 0;
   return c.groups > 1 && c.oc == c.ic &&
          (width == 1 || ((width == 2 || width == 4 || width == 8) && width * 2 <= PTC_VLEN)) &&

@@ -21,7 +21,7 @@ constexpr i64 kWinogradFilterBytes = 12 << 20;
 constexpr i64 kWinogradBlockBytes = 320 << 10;
 constexpr i64 kWinogradTiles = 28;
 
-constexpr bool conv_is_winograd(const Conv& c) {
+PTC_INLINE constexpr bool conv_is_winograd(const Conv& c) {
   return c.winograd != 0 && c.groups == 1 && c.id == 1 && c.kd == 1 && c.sd == 1 && c.pd == 0 &&
          c.kh == 3 && c.kw == 3 && c.sh == 1 && c.sw == 1 && c.dh == 1 && c.dw == 1 &&
          c.ic % PTC_VLEN == 0 && c.oc % PTC_VLEN == 0 && c.ic >= 32 && c.oc >= 32 && c.oh >= 5 &&
@@ -102,27 +102,17 @@ PTC_INLINE void winograd_backward(const f32v (&m)[kTile], f32v (&y)[kStep]) {
   y[3] = f32v(kA2 * kPointA) * d1 + (f32v(kB2 * kPointB) * d2 + m[5]);
 }
 
-// The part [first, last) of a tile's rows or columns that lies in the image.
-struct TileRange {
-  i64 first, last;
-};
-
-// All channels of one tile; x is at the tile's corner (perhaps outside the image). Position p goes
-// to v + p * step.
-template <bool Edge>
-PTC_NOINLINE void winograd_input(const float* x, i64 row, i64 ic, TileRange rows, TileRange columns,
-                                 float* v, i64 step) {
-  for (i64 ch = 0; ch < ic; ch += PTC_VLEN) {
+// `channels` of one tile; x is at the tile's corner, `row` and `column` are its strides. Position p
+// goes to v + p * step.
+PTC_NOINLINE inline void winograd_input(const float* x, i64 row, i64 column, i64 channels, float* v,
+                                        i64 step) {
+  for (i64 ch = 0; ch < channels; ch += PTC_VLEN) {
     f32v t[kTile][kTile];
 #pragma GCC unroll 6
     for (int c = 0; c < kTile; ++c) {
       f32v d[kTile], o[kTile];
 #pragma GCC unroll 6
-      for (int r = 0; r < kTile; ++r) {
-        bool real =
-            !Edge || (r >= rows.first && r < rows.last && c >= columns.first && c < columns.last);
-        d[r] = real ? load<float, PTC_VLEN>(x + r * row + c * ic + ch) : f32v(0.0f);
-      }
+      for (int r = 0; r < kTile; ++r) d[r] = load<float, PTC_VLEN>(x + r * row + c * column + ch);
       winograd_forward(d, o);
 #pragma GCC unroll 6
       for (int r = 0; r < kTile; ++r) t[r][c] = o[r];
@@ -134,6 +124,26 @@ PTC_NOINLINE void winograd_input(const float* x, i64 row, i64 ic, TileRange rows
 #pragma GCC unroll 6
       for (int c = 0; c < kTile; ++c) store(v + (r * kTile + c) * step + ch, o[c]);
     }
+  }
+}
+
+// The part [first, last) of a tile's rows or columns that lies in the image.
+struct TileRange {
+  i64 first, last;
+};
+
+// The same for a tile that reaches over the image's edge: through a copy with zeros outside.
+PTC_NOINLINE inline void winograd_edge(const float* x, i64 row, i64 column, i64 channels,
+                                       TileRange rows, TileRange columns, float* v, i64 step) {
+  alignas(64) float copy[kPositions * PTC_VLEN];
+  for (i64 ch = 0; ch < channels; ch += PTC_VLEN) {
+    for (int r = 0; r < kTile; ++r)
+      for (int c = 0; c < kTile; ++c) {
+        bool real = r >= rows.first && r < rows.last && c >= columns.first && c < columns.last;
+        store(copy + (r * kTile + c) * PTC_VLEN,
+              real ? load<float, PTC_VLEN>(x + r * row + c * column + ch) : f32v(0.0f));
+      }
+    winograd_input(copy, kTile * PTC_VLEN, PTC_VLEN, PTC_VLEN, v + ch, step);
   }
 }
 
@@ -194,8 +204,10 @@ inline void winograd_tiles_of(const Conv& c, const float* image, i64 t0, i64 fre
     bool inner =
         rows.first <= 0 && rows.last >= kTile && columns.first <= 0 && columns.last >= kTile;
     const float* x = image + h * row + w * c.ic;
-    (inner ? winograd_input<false> : winograd_input<true>)(x, row, c.ic, rows, columns,
-                                                           v + t * c.ic, step);
+    if (inner)
+      winograd_input(x, row, c.ic, c.ic, v + t * c.ic, step);
+    else
+      winograd_edge(x, row, c.ic, c.ic, rows, columns, v + t * c.ic, step);
   }
   alignas(64) float out[kStep * kStep * PTC_VLEN];
   for (i64 n0 = 0; n0 < c.oc; n0 += width) {
