@@ -161,7 +161,9 @@ class _Lowering:
             return tuple([self._with_shapes(r, e) for r, e in zip(result, expected, strict=False)])
         if not isinstance(result, TensorValue) or not isinstance(expected, torch.Tensor):
             return result
-        shape = self.context.symbols.shape(expected.shape)
+        shape, dtype = self.context.symbols.shape(expected.shape), from_torch(expected.dtype)
+        if dtype is not result.dtype:
+            return self.context.empty(shape, dtype)
         return result if shape == result.shape else replace(result, shape=shape)
 
     def _symbolic_scalar(self, node: Node, value: Any) -> Expr:
@@ -194,7 +196,8 @@ class _Lowering:
             x == y or x.constant is None or y.constant is None
             for x, y in zip(shape, result.shape, strict=True)
         )
-        if not same or from_torch(expected.dtype) is not result.dtype:
+        nothing = any(d == 0 for d in shape)  # its type cannot matter: see `_with_shapes`
+        if not same or (from_torch(expected.dtype) is not result.dtype and not nothing):
             raise InternalError(
                 "lower",
                 f"the rule of {node.target} gave {_shown(result.dtype, result.shape)}, torch says "
