@@ -90,7 +90,7 @@ def _verify_buffers(program: Program, sizes: Mapping[str, object]) -> None:
 
 def _verify_order(program: Program) -> None:
     """Everything read was written before, or comes from outside."""
-    ready = {n for n, b in program.buffers.items() if b.kind in _READ_ONLY}
+    ready = {n for n, b in program.buffers.items() if b.kind in _READ_ONLY or 0 in b.shape}
     for kernel in (*program.prepare, *program.kernels):
         local = {b.name for b in kernel.locals} if isinstance(kernel, Kernel) else set[str]()
         written = writes(kernel)
