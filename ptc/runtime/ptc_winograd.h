@@ -18,7 +18,7 @@ namespace detail {
 
 constexpr int kTile = 6, kStep = 4, kPositions = kTile * kTile;
 constexpr i64 kWinogradFilterBytes = 12 << 20;
-constexpr i64 kWinogradBlockBytes = 320 << 10;
+constexpr i64 kWinogradBlockBytes = 640 << 10;
 constexpr i64 kWinogradTiles = 28;
 
 PTC_INLINE constexpr bool conv_is_winograd(const Conv& c) {
