@@ -46,8 +46,7 @@ class Ranges:
         self.sizes = sizes
         self.positive: set[str] = set()
         for bound in self.bounds.values():
-            if bound.variable is not None:
-                self.positive.add(bound.variable)
+            self._learn(bound)
         self._intervals: dict[Index, Interval] = {}
         self._symbolic: dict[Index, tuple[Index | None, Index | None]] = {}
         self._simplified: dict[Index, Index] = {}
@@ -55,8 +54,12 @@ class Ranges:
     def declare(self, name: str, bound: Index) -> None:
         """Add variable `name` in [0, bound). A name is declared once."""
         self.bounds[name] = bound
-        if bound.variable is not None:
-            self.positive.add(bound.variable)
+        self._learn(bound)
+
+    def _learn(self, bound: Index) -> None:
+        """A loop that runs has a positive extent, and so has every factor of it."""
+        if bound.offset == 0 and len(bound.terms) == 1:
+            self.positive.update(atom for atom in bound.terms[0][0] if isinstance(atom, str))
 
     # -- intervals of integers
 

@@ -134,3 +134,10 @@ def test_coefficients() -> None:
     assert index.coefficient("j") == 3
     assert index.coefficient("k") is None
     assert index.coefficient("w") == 0
+
+
+def test_factors_of_a_loop_extent_are_positive() -> None:
+    ranges = Ranges({"i": n * w})
+    assert ranges.less(Index.const(0), w)
+    assert ranges.within(i % w, w)
+    assert ranges.simplify((i // w) * w + i % w) == i
