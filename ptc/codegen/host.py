@@ -89,13 +89,13 @@ def host_unit(
         lines += [*_table("PreparedSpec", f"prepared{number}", code.prepared), ""]
     lines += _entry_specs(entries, codes)
     lines += _weight_specs(weights)
-    lines += _feature_check(target)
+    lines += _feature_table(target)
     file = "nullptr" if weights_file is None else string_literal(weights_file)
     weight_table = "weight_specs" if weights else "nullptr"
     lines += [
         "const ModelSpec model_spec = {",
         f"    {string_literal(name)}, {symbol}_manifest, {len(entries)}, entry_specs,",
-        f"    {len(weights)}, {weight_table}, {file}, missing_feature,",
+        f"    {len(weights)}, {weight_table}, {file}, needed_features,",
         "};",
         "",
         "}  // namespace ptc",
@@ -181,14 +181,10 @@ def _weight_specs(weights: Sequence[Weight]) -> list[str]:
     return [*_table("WeightSpec", "weight_specs", rows), ""]
 
 
-def _feature_check(target: Target) -> list[str]:
-    lines = ["static const char* missing_feature() {"]
-    if target.triple.startswith("x86_64") and target.features:
-        lines.append("  __builtin_cpu_init();")
-        for feature in target.features:
-            quoted = string_literal(feature)
-            lines.append(f"  if (!__builtin_cpu_supports({quoted})) return {quoted};")
-    return [*lines, "  return nullptr;", "}", ""]
+def _feature_table(target: Target) -> list[str]:
+    """What `open` looks for before any vector code runs."""
+    names = [string_literal(feature) for feature in target.features]
+    return [*_table("char* const", "needed_features", [*names, "nullptr"]), ""]
 
 
 def manifest_unit(name: str, manifest: str) -> str:

@@ -12,19 +12,21 @@ from dataclasses import dataclass
 
 from ptc.support.diagnostics import CompileError
 
+# x86-64-v3 as compilers define it.
+_V3 = ("sse4.2", "popcnt", "avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe")
 #: Instruction sets by name: flags, bytes of a vector register, features checked when opening.
 _LEVELS: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
     "baseline": ((), 16, ()),
-    "avx2": (("-march=x86-64-v3",), 32, ("avx2", "fma", "bmi", "bmi2", "f16c")),
+    "avx2": (("-march=x86-64-v3",), 32, _V3),
     "avx512": (
         ("-march=x86-64-v4", "-mprefer-vector-width=512"),
         64,
-        ("avx2", "fma", "bmi2", "f16c", "avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512cd"),
+        (*_V3, "avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512cd"),
     ),
     "neon": ((), 16, ()),
 }
 
-#: Predefined macro of the compiler -> name that `__builtin_cpu_supports` knows.
+#: Predefined macro of the compiler -> name that the runtime's CPU check knows (ptc_host.h).
 FEATURE_MACROS: dict[str, str] = {
     "__SSE3__": "sse3",
     "__SSSE3__": "ssse3",
@@ -48,6 +50,11 @@ FEATURE_MACROS: dict[str, str] = {
     "__AVX512VPOPCNTDQ__": "avx512vpopcntdq",
     "__GFNI__": "gfni",
     "__VPCLMULQDQ__": "vpclmulqdq",
+    "__VAES__": "vaes",
+    "__AVX512BF16__": "avx512bf16",
+    "__POPCNT__": "popcnt",
+    "__LZCNT__": "lzcnt",
+    "__MOVBE__": "movbe",
 }
 
 _TRIPLE = re.compile(r"(x86_64|aarch64)-linux-(gnu|musl)")

@@ -91,7 +91,7 @@ struct ModelSpec {
   int32_t weight_count;
   const WeightSpec* weights;
   const char* weights_file;         // null: embedded in the library
-  const char* (*missing_feature)();  // name of a CPU feature that is absent, or null
+  const char* const* cpu_features;  // names of what the code needs, null at the end
 };
 
 // What the library at hand is; defined by its host unit.
@@ -148,6 +148,56 @@ static char* allocate(int64_t bytes) {
   void* block = nullptr;
   return posix_memalign(&block, 64, (size_t)(bytes > 0 ? bytes : 1)) ? nullptr : (char*)block;
 }
+
+// --- the processor ------------------------------------------------------------------------------------
+
+#if defined(__x86_64__)
+
+// Where CPUID tells a feature: leaf, sub-leaf, register (eax 0, ebx 1, ecx 2, edx 3), bit; and the state
+// that the system must save for it (bits of XCR0).
+struct CpuFeature {
+  const char* name;
+  uint32_t leaf, subleaf, reg, bit, state;
+};
+static const CpuFeature cpu_features[] = {
+    {"sse3", 1, 0, 2, 0, 0},           {"ssse3", 1, 0, 2, 9, 0},        {"fma", 1, 0, 2, 12, 6},
+    {"sse4.1", 1, 0, 2, 19, 0},        {"sse4.2", 1, 0, 2, 20, 0},      {"movbe", 1, 0, 2, 22, 0},
+    {"popcnt", 1, 0, 2, 23, 0},        {"avx", 1, 0, 2, 28, 6},         {"f16c", 1, 0, 2, 29, 6},
+    {"bmi", 7, 0, 1, 3, 0},            {"avx2", 7, 0, 1, 5, 6},         {"bmi2", 7, 0, 1, 8, 0},
+    {"avx512f", 7, 0, 1, 16, 0xE6},    {"avx512dq", 7, 0, 1, 17, 0xE6}, {"avx512ifma", 7, 0, 1, 21, 0xE6},
+    {"avx512cd", 7, 0, 1, 28, 0xE6},   {"avx512bw", 7, 0, 1, 30, 0xE6}, {"avx512vl", 7, 0, 1, 31, 0xE6},
+    {"avx512vbmi", 7, 0, 2, 1, 0xE6},  {"avx512vbmi2", 7, 0, 2, 6, 0xE6}, {"gfni", 7, 0, 2, 8, 0},
+    {"vaes", 7, 0, 2, 9, 6},           {"vpclmulqdq", 7, 0, 2, 10, 6},  {"avx512vnni", 7, 0, 2, 11, 0xE6},
+    {"avx512bitalg", 7, 0, 2, 12, 0xE6}, {"avx512vpopcntdq", 7, 0, 2, 14, 0xE6},
+    {"avx512bf16", 7, 1, 0, 5, 0xE6},  {"lzcnt", 0x80000001u, 0, 2, 5, 0},
+};
+
+static void cpuid(uint32_t leaf, uint32_t subleaf, uint32_t* regs) {
+  __asm__("cpuid" : "=a"(regs[0]), "=b"(regs[1]), "=c"(regs[2]), "=d"(regs[3]) : "a"(leaf), "c"(subleaf));
+}
+
+static bool cpu_has(const char* name) {
+  uint32_t regs[4], low = 0, high = 0;
+  for (const CpuFeature& f : cpu_features) {
+    if (strcmp(f.name, name) != 0) continue;
+    cpuid(f.leaf & 0x80000000u, 0, regs);
+    if (regs[0] < f.leaf) return false;
+    cpuid(f.leaf, f.subleaf, regs);
+    if (!(regs[f.reg] >> f.bit & 1)) return false;
+    if (!f.state) return true;
+    cpuid(1, 0, regs);
+    if (!(regs[2] >> 27 & 1)) return false;  // the system does not use XSAVE
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & f.state) == f.state;
+  }
+  return false;
+}
+
+#else
+
+static bool cpu_has(const char*) { return true; }
+
+#endif
 
 // --- weights ------------------------------------------------------------------------------------------
 
@@ -425,8 +475,9 @@ static ptc_status open_model(const ptc_open_options* options, ptc_model** result
   *result = nullptr;
   if (options && options->struct_size < offsetof(ptc_open_options, weights_path))
     return m.fail(PTC_E_ARGUMENT, "open: options have struct_size %u", options->struct_size);
-  if (const char* feature = model_spec.missing_feature())
-    return m.fail(PTC_E_CPU, "%s was built for CPUs with %s, which this one lacks", model_spec.name, feature);
+  for (const char* const* feature = model_spec.cpu_features; *feature; ++feature)
+    if (!cpu_has(*feature))
+      return m.fail(PTC_E_CPU, "%s was built for CPUs with %s, which this one lacks", model_spec.name, *feature);
   ptc_model* model = (ptc_model*)allocate(sizeof(ptc_model));
   if (!model) return m.fail(PTC_E_MEMORY, "no memory for a model");
   memset((void*)model, 0, sizeof *model);

@@ -6,6 +6,7 @@ import ctypes
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -306,6 +307,18 @@ def test_cancel_ends_the_run(tmp_path: Path) -> None:
         time.sleep(0.01)
     worker.join()
     assert results == [(10, "the run was cancelled")]
+
+
+def test_old_processors_are_told(tmp_path: Path) -> None:
+    """The check runs before any vector code: what is absent is named, not executed."""
+    target = replace(resolve(Target()), features=("sse3", "avx512imaginary"))
+    generated = generate([Entry("forward", program(SCALE))], name="sample", target=target)
+    path = tmp_path / "libsample.so"
+    shutil.copy(build(generated.sources, target).library, path)
+    model = Model(path, "sample")
+    assert (model.status, model.message) == (
+        7, "sample was built for CPUs with avx512imaginary, which this one lacks",
+    )  # fmt: skip
 
 
 def test_manifest_text(scale: Model) -> None:

@@ -175,23 +175,6 @@ def test_targets() -> None:
     assert native.lanes in (4, 8, 16) and str(native) == "native"
 
 
-def test_old_cpus_are_told(tmp_path: Path) -> None:
-    """The check runs before any vector code: an impossible feature is reported, not executed."""
-    from dataclasses import replace
-
-    from ptc.codegen.host import _feature_check
-
-    target = replace(toolchain.resolve(Target()), features=("avx512er",))
-    text = "\n".join(_feature_check(target)).replace("static const char*", "const char*")
-    unit = Unit("u.cpp", f'extern "C" __attribute__((visibility("default"))) {text}', True)
-    built = toolchain.build(Sources("tiny", (unit,)), target, cache=tmp_path)
-    import ctypes
-
-    function = ctypes.CDLL(str(built.library)).missing_feature
-    function.restype = ctypes.c_char_p
-    assert function() == b"avx512er"
-
-
 def test_readelf_is_lean(tmp_path: Path) -> None:
     built = toolchain.build(sources(), Target(), cache=tmp_path)
     text = subprocess.run(
