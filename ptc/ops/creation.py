@@ -15,6 +15,7 @@ from ptc.ops.dtypes import Operand, default_float, promote, requested
 from ptc.ops.elementwise import operand_value
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
+from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -235,23 +236,36 @@ def lower_iota(
 
 
 def _as_index(value: Operand) -> Index:
+    """A bound or step of a range; whole floats count, as `arange(0.0, n)` has them."""
     if isinstance(value, Index):
         return value
-    if isinstance(value, int):
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
         return Index.const(int(value))
-    raise TypeError(f"expected an integer, got {value!r}")
+    raise CompileError(
+        "PTC-O003",
+        "arange with a bound or step that is not a whole number, next to a dynamic size",
+        hint="make the range of whole numbers and scale it: torch.arange(n) * 0.5",
+    )
 
 
 def _range_length(ctx: LoweringContext, start: Operand, end: Operand, step: Operand) -> Index:
-    if all(isinstance(v, int | float) for v in (start, end, step)):
-        if not any(isinstance(v, float) for v in (start, end, step)):
-            return ctx.size(max(0, -((int(start) - int(end)) // int(step))))  # type: ignore[arg-type]
-        return ctx.size(max(0, math.ceil((end - start) / step)))  # type: ignore[operator]
-    if isinstance(step, int) and step != 0:
-        if step > 0:
-            return (_as_index(end) - _as_index(start) + (step - 1)) // step
-        return (_as_index(start) - _as_index(end) + (-step - 1)) // -step
-    raise TypeError(f"arange with a symbolic step {step!r} or a float bound next to a symbolic one")
+    """ceil((end - start) / step), at least 0."""
+    numbers = [v for v in (start, end, step) if isinstance(v, int | float)]
+    if len(numbers) == 3:
+        first, last, stride = numbers
+        if not any(isinstance(v, float) for v in numbers):
+            return ctx.size(max(0, -((int(first) - int(last)) // int(stride))))
+        return ctx.size(max(0, math.ceil((last - first) / stride)))
+    span, stride = _as_index(end) - _as_index(start), _as_index(step).constant
+    if stride is None or stride == 0:
+        raise CompileError(
+            "PTC-O003",
+            f"arange with the dynamic step {step}",
+            hint="use a constant step and multiply",
+        )
+    if stride < 0:
+        span, stride = -span, -stride
+    return (span + (stride - 1)) // stride
 
 
 # --- triangles ----------------------------------------------------------------------------------

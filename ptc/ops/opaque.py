@@ -332,6 +332,18 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
 
 
+def batch_norm(*args: Any) -> Tensor:
+    """`torch.batch_norm`, as the operator that says that it writes the running statistics: the one
+    torch would take does not, and cannot be made functional."""
+    x, weight, bias, mean, variance, training, momentum, epsilon = args[:8]
+    aten = torch.ops.aten
+    if mean is None:
+        legit = aten._native_batch_norm_legit.no_stats
+        return legit(x, weight, bias, training, momentum, epsilon)[0]
+    legit = aten._native_batch_norm_legit.default
+    return legit(x, weight, bias, mean, variance, training, momentum, epsilon)[0]
+
+
 def replacements() -> Mapping[Any, Callable[..., Any]]:
     """Torch function -> the function to call in its place while functionalising."""
     return {
@@ -344,6 +356,7 @@ def replacements() -> Mapping[Any, Callable[..., Any]]:
         torch.ops.aten.rms_norm.default: rms_norm,
         F.one_hot: one_hot,
         torch.ops.aten.one_hot.default: one_hot,
+        torch.batch_norm: batch_norm,
         torch.lstm: lstm,
         torch.gru: gru,
         torch.rnn_tanh: rnn_tanh,

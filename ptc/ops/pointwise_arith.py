@@ -18,6 +18,7 @@ from ptc.ops.nests import loops
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
 from ptc.ops.shapes import broadcast_shapes
+from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
 
@@ -143,8 +144,11 @@ def _integer_division(
 ) -> TensorValue:
     """`body(x, y)` for integers. Only a divisor that may be zero needs a checked kernel."""
     if common is DType.BOOL:
-        # eager has no bool division; it computes in the smallest integers
-        raise TypeError("integer division of two bool tensors is an error in eager")
+        raise CompileError(
+            "PTC-O005",
+            "division of two bool tensors, which eager does not define either",
+            hint="convert one of them to an integer type",
+        )
     if isinstance(y, int) and y != 0:
         return elementwise(ctx, [x, y], body, common=common)
     shape = broadcast_shapes(*(o.shape for o in (x, y) if isinstance(o, TensorValue)))
@@ -225,7 +229,11 @@ def _integer_power(base: Expr, exponent: int) -> Expr:
     if base.dtype is DType.BOOL:
         return base if exponent else b.literal(True, DType.BOOL)
     if exponent < 0:
-        raise ValueError("integers to negative integer powers are not allowed")
+        raise CompileError(
+            "PTC-O005",
+            f"an integer to the power {exponent}, which eager does not allow",
+            hint="convert the base to a floating point type",
+        )
     result: Expr = one
     square = base
     while exponent:
