@@ -282,6 +282,9 @@ class SegmentCapture:
     def _dispatched(self, emit: Rebuilder, callee: Value) -> str:
         """The callee, to be captured in its own right when the step function calls it."""
         dispatch = emit.name(self.dispatch, "dispatch")
+        function = callee.func if isinstance(callee, BoundMethodValue) else callee
+        if isinstance(function, FunctionValue) and not self.vm.worth_dispatching(function):
+            return emit.value(callee)
         if isinstance(callee, FunctionValue):
             return f"{dispatch}({emit.value(callee)})"
         if isinstance(callee, BoundMethodValue) and isinstance(callee.func, FunctionValue):

@@ -33,6 +33,14 @@ from ptc.graph.program import InputKind
 
 _HINT_SHAPE = "compute with a mask or torch.where, whose shape does not depend on data"
 SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
+# Parts of torch that steer the process and compute nothing
+_HOST_MODULES = tuple(
+    f"torch.{name}"
+    for name in (
+        "random", "cuda", "mps", "xpu", "accelerator", "backends", "serialization", "hub", "distributed",
+        "multiprocessing", "profiler", "_dynamo", "_inductor", "_compile", "_logging", "overrides",
+    )
+)  # fmt: skip
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -333,6 +341,12 @@ class TorchMachine(Machine):
         if cls is torch.nn.Buffer:
             return False
         return None
+
+    def worth_dispatching(self, function: FunctionValue) -> bool:
+        module = str(function.globals.namespace.get("__name__"))
+        if any(module == name or module.startswith(name + ".") for name in _HOST_MODULES):
+            return False
+        return super().worth_dispatching(function)
 
     def dispatched_callable(self, callee: Value) -> tuple[Value, Value] | None:
         if isinstance(callee, ModuleValue) and callee.plain_call(self):

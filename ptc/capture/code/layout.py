@@ -219,7 +219,10 @@ def _actual_state(analysis: Analysis, at: int, layout: Layout) -> FrameState:
         for position, (kind, null) in enumerate(zip(possible.stack, layout.null, strict=True))
     )
     slots: list[ItemKind] = []
-    live = frozenset(analysis.live_slots(at))
+    # Not `live_slots`: what only a look at the frame could see may have been dropped by a resume
+    # function, after the code that looks
+    mask = analysis.live_masks[at]
+    live = frozenset(i for i in range(len(analysis.decoded.slots)) if mask >> i & 1)
     for slot, kind in zip(analysis.decoded.slots, possible.slots, strict=True):
         if kind == ItemKind.CELL or slot.kind is SlotKind.FREE:
             slots.append(kind)

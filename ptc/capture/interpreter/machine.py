@@ -33,6 +33,7 @@ from ptc.capture.values.objects import ObjectValue
 from ptc.support.diagnostics import Location
 
 _BUILTINS: Any = vars(builtins)
+_WRAPPING_MODULES = frozenset({"__main__", "contextlib", "functools"})
 RETURNED = 1
 YIELDED = 2
 PYTHON_VERSION = sys.version_info[:2]
@@ -386,6 +387,13 @@ class Machine:
     def symbolic_extreme(self, name: str, values: list[Value]) -> Value | None:
         """`min` or `max` of symbolic numbers without deciding which it is; None: compare."""
         return None
+
+    def worth_dispatching(self, function: FunctionValue) -> bool:
+        """Whether a function that broke the graph may hold more to capture. The standard library's
+        own do not, but for those that wrap the user's functions."""
+        module = function.globals.namespace.get("__name__")
+        root = module.partition(".")[0] if isinstance(module, str) else ""
+        return root in _WRAPPING_MODULES or root not in sys.stdlib_module_names
 
     def dispatched_callable(self, callee: Value) -> tuple[Value, Value] | None:
         """The Python function that calling an object amounts to, and its first argument."""
