@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from ptc.autograd.functionalise import functionalise
 from ptc.backends.registry import BackendOptions, CompiledGraph, register_backend
 from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
@@ -29,6 +31,7 @@ def aten(program: CapturedProgram, _options: BackendOptions) -> CompiledGraph:
 def run_functional(program: AtenProgram) -> CompiledGraph:
     """Call an AtenProgram with real tensors, doing its write-backs."""
     outputs = program.outputs
+    literals = [tensor.untyped_storage().data_ptr() for tensor in program.graph.buffers()]
 
     def call(*inputs: Any) -> tuple[Any, ...]:
         values = program.graph(*inputs)
@@ -36,10 +39,27 @@ def run_functional(program: AtenProgram) -> CompiledGraph:
             if output.kind is OutputKind.WRITE_BACK:
                 assert output.target is not None
                 inputs[output.target].copy_(value)
+        taken = {*literals, *(_memory(value) for value in inputs)}
         return tuple(
-            value
+            _own(value, taken)
             for output, value in zip(outputs, values, strict=True)
             if output.kind is OutputKind.USER
         )
 
     return call
+
+
+def _own(value: Any, taken: set[int | None]) -> Any:
+    """A result with memory of its own: equal operators are one in the graph, but two results of the
+    program, and a caller may write to either."""
+    memory = _memory(value)
+    if memory is None:
+        return value
+    if memory in taken:
+        return value.clone()
+    taken.add(memory)
+    return value
+
+
+def _memory(value: Any) -> int | None:
+    return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) else None

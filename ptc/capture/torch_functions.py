@@ -169,6 +169,12 @@ def method_call(vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str
 def metadata_method(
     vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
+    if name == "requires_grad_" and not vm.whole_program:
+        wanted = [*args[1:], *kwargs.values()]
+        if args[0].fake.requires_grad == (bool(wanted[0].constant()) if wanted else True):
+            return args[0]
+    elif name == "requires_grad_":
+        return args[0]  # no gradients are recorded in a whole program
     raise GraphBreak("PTC-B018", f"Tensor.{name}() cannot be captured")
 
 

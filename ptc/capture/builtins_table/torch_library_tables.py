@@ -141,8 +141,8 @@ for _function in {
     id(found): found
     for found in (
         vars(getattr(typing, name, object)).get("__getitem__")
-        for name in ("_GenericAlias", "_SpecialGenericAlias", "_SpecialForm", "_TypedCacheSpecialForm",
-                     "_CallableType", "_TupleType")
+        for name in ("_GenericAlias", "_SpecialGenericAlias", "_SpecialForm",
+                     "_TypedCacheSpecialForm", "_CallableType", "_TupleType")
     )
     if found is not None
 }.values():  # fmt: skip

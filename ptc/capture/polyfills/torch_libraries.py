@@ -124,4 +124,4 @@ def _runs_nested(encoder: Any, src: Any) -> bool:
         layer.norm1.weight, layer.norm1.bias, layer.norm2.weight, layer.norm2.bias,
         layer.linear1.weight, layer.linear1.bias, layer.linear2.weight, layer.linear2.bias,
     ]  # fmt: skip
-    return not any([tensor.requires_grad for tensor in tensors])
+    return not any(tensor.requires_grad for tensor in tensors)
