@@ -9,9 +9,10 @@ import ctypes
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import torch
 
 from ptc.artifact.describe import CompiledEntry, codegen_entry, describe, weights_info
 from ptc.artifact.package import land
-from ptc.artifact.verify import Verification, input_sets, verify_entry
+from ptc.artifact.verify import Verification, verify_entry
 from ptc.artifact.weights import WeightImage, embed, write_image
 from ptc.autograd.functionalise import functionalise
 from ptc.capture.api import DynamicSpec as SymbolicSizes
@@ -36,6 +37,7 @@ from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
 from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
+from ptc.loader.variants import variant_of
 from ptc.loops.nodes import Program
 from ptc.loops.printer import print_program as print_loops
 from ptc.schedule.lower import lower
@@ -397,17 +399,25 @@ def _verify(
             # A library of its own per entry: state that one entry's runs leave is not another's.
             loaded = load(staged.library)
             entry = loaded.entry(info.name)
-            found.append(verify_entry(request.function, entry, _sets(request, info)))
+            found.append(
+                verify_entry(
+                    request.function,
+                    entry,
+                    _sets(request, [(s.name, s.lower, s.upper) for s in info.sizes]),
+                )
+            )
         return found
 
 
-def _sets(request: EntryRequest, info: EntryInfo) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Three argument sets: the example, a fresh draw, a fresh draw at other sizes."""
+def _sets(
+    request: EntryRequest, sizes: Iterable[tuple[str, int, int | None]]
+) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Three argument sets: the example, a fresh draw, a fresh draw at other sizes. `sizes`: name and
+    range of each symbolic size."""
     first = (request.args, dict(request.kwargs))
-    if request.variant is None:
-        return list(input_sets(*first))
-    sizes = {size.name: _other_size(size.lower, size.upper) for size in info.sizes}
-    return [first, request.variant(1, {}), request.variant(2, sizes)]
+    other = {name: _other_size(lower, upper) for name, lower, upper in sizes}
+    vary = request.variant or partial(variant_of, request.function, first, request.dynamic)
+    return [first, vary(1, {}), vary(2, other)]
 
 
 def _other_size(lower: int, upper: int | None) -> int:
@@ -465,17 +475,8 @@ def export_model(
     dumper.text("captured", lambda: print_program(captured))
     aten = functionalise(captured)
     dumper.text("aten", lambda: print_program(aten))
-    checks = check_sets(aten, request.function, _export_sets(request, aten)) if check else ()
+    ranges = [(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
+    checks = check_sets(aten, request.function, _sets(request, ranges)) if check else ()
     path = output or Path(f"{name or request.name}.{format}")
     report = export(aten, format=format, output=path, checks=checks, settings=settings)
     return replace(report, notes=(*notes, *report.notes))
-
-
-def _export_sets(
-    request: EntryRequest, aten: AtenProgram
-) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    first = (request.args, dict(request.kwargs))
-    if request.variant is None:
-        return list(input_sets(*first))
-    sizes = {dim.name: _other_size(dim.lower, dim.upper) for dim in aten.dims.values()}
-    return [first, request.variant(1, {}), request.variant(2, sizes)]

@@ -1,4 +1,4 @@
-"""Does an artifact compute what eager computes? Input sets, references, verdict.
+"""Does an artifact compute what eager computes? References, comparison, verdict.
 
 Error is judged against a float64 run of the model where one is possible: an artifact may be at most
 twice as far from it as eager is, plus a few units in the last place of the output's type. Where the
@@ -8,7 +8,8 @@ model cannot run in float64 the artifact is compared with eager itself at a fixe
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,8 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-#: Largest model (bytes of parameters) that is copied to float64 for the reference.
-_MAX_DOUBLE_BYTES = 2 << 30
+#: A model is copied to float64 for the reference while the copy takes at most this part of memory.
+_MAX_DOUBLE_SHARE = 0.15
 #: Units in the last place, relative to the largest value, granted beside twice eager's error.
 _ULPS = 64.0
 #: Relative tolerance against eager where there is no float64 reference.
@@ -53,55 +54,12 @@ class Verification:
         return max(self.checks, key=lambda c: (not c.passed, c.error), default=None)
 
 
-def draw_like(value: Any, generator: torch.Generator, sizes: Mapping[int, int]) -> Any:
-    """A fresh input of the kind of `value`: floats with its mean and spread, integers and bools
-    uniform within the range that it shows. `sizes` gives new sizes by dimension. Other values stay.
-    """
-    if not isinstance(value, torch.Tensor):
-        return value
-    shape = [sizes.get(i, size) for i, size in enumerate(value.shape)]
-    if value.is_complex():
-        return torch.randn(shape, generator=generator, dtype=value.dtype)
-    if value.is_floating_point():
-        sample = value.detach().double()
-        finite = sample[torch.isfinite(sample)]
-        spread = float(finite.std()) if finite.numel() > 1 else 1.0
-        mean = float(finite.mean()) if finite.numel() else 0.0
-        drawn = torch.randn(shape, generator=generator, dtype=torch.float64)
-        return (drawn * (spread or 1.0) + mean).to(value.dtype)
-    if not value.numel():
-        return value.new_zeros(shape)
-    low, high = int(value.min()), int(value.max())
-    return torch.randint(low, high + 1, shape, generator=generator).to(value.dtype)
-
-
-def input_sets(
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    *,
-    count: int = 3,
-    size_choices: Sequence[Mapping[str, Mapping[int, int]]] = (),
-) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """The example itself, then fresh draws. `size_choices[i]` gives the sizes of set i + 1 by leaf
-    path (`args[0]`, `kwargs['mask']` in pytree's spelling)."""
-    yield args, dict(kwargs)
-    leaves, spec = pytree.tree_flatten_with_path((args, dict(kwargs)))
-    for number in range(1, count):
-        generator = torch.Generator().manual_seed(number)
-        sizes = size_choices[number - 1] if number - 1 < len(size_choices) else {}
-        drawn = [
-            draw_like(value, generator, sizes.get(pytree.keystr(path), {}))
-            for path, value in leaves
-        ]
-        yield pytree.tree_unflatten(drawn, spec)
-
-
 def double_reference(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """`function` in float64, or None when it is too large or cannot be copied."""
     owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
     if isinstance(owner, nn.Module):
         tensors = [*owner.parameters(), *owner.buffers()]
-        if sum(t.numel() * t.element_size() for t in tensors) > _MAX_DOUBLE_BYTES:
+        if sum(8 * t.numel() for t in tensors) > _MAX_DOUBLE_SHARE * _memory_bytes():
             return None
         try:
             twin = copy.deepcopy(owner).double()
@@ -115,6 +73,11 @@ def double_reference(function: Callable[..., Any]) -> Callable[..., Any] | None:
         return call(*_to_double(args), **_to_double(kwargs))
 
     return run
+
+
+def _memory_bytes() -> int:
+    """Physical memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _to_double(tree: Any) -> Any:
