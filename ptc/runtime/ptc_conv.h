@@ -19,19 +19,10 @@
 namespace ptc {
 namespace detail {
 
-// Narrow groups are computed several at a time with block-diagonal filters, so that a vector is
-// filled.
-PTC_INLINE constexpr i64 merged_groups(const Conv& c) {
-  i64 merge = 1;
-  while (c.group_outputs() * merge < PTC_VLEN && c.groups % (merge * 2) == 0) merge *= 2;
-  return merge;
-}
-// The matrix product of one merged group: k values a tap, n outputs.
-constexpr i64 conv_run(const Conv& c) { return c.group_inputs() * merged_groups(c); }
-constexpr i64 conv_outputs(const Conv& c) { return c.group_outputs() * merged_groups(c); }
-constexpr i64 conv_k(const Conv& c) { return c.taps() * conv_run(c); }
+// The matrix product of one group.
+constexpr i64 conv_k(const Conv& c) { return c.taps() * c.group_inputs(); }
 constexpr i64 conv_group_size(const Conv& c) {
-  return packed_b_size<float>(conv_k(c), conv_outputs(c));
+  return packed_b_size<float>(conv_k(c), c.group_outputs());
 }
 
 // Input columns that an output row reads, and whether they all exist.
@@ -94,26 +85,12 @@ PTC_NOINLINE inline void pack_filters(float* panel, int width, const Conv& c, co
     }
 }
 
-// The same for several groups in one panel: block-diagonal.
-inline void pack_diagonal(float* panel, int width, const Conv& c, const float* w, i64 first,
-                          int columns, i64 s_o, i64 s_i, i64 s_kd, i64 s_kh, i64 s_kw) {
-  const i64 inputs = c.group_inputs(), outputs = c.group_outputs(), run = conv_run(c);
-  for (i64 tap = 0; tap < c.taps(); ++tap) {
-    i64 from = tap / (c.kh * c.kw) * s_kd + tap / c.kw % c.kh * s_kh + tap % c.kw * s_kw;
-    for (i64 i = 0; i < run; ++i)
-      for (int j = 0; j < width; ++j) {
-        bool mine = j < columns && (first + j) / outputs == i / inputs;
-        *panel++ = mine ? w[j * s_o + i % inputs * s_i + from] : 0.0f;
-      }
-  }
-}
-
 }  // namespace detail
 
 constexpr i64 conv_packed_size(const Conv& c) {
   if (detail::conv_is_narrow(c)) return detail::narrow_packed_size(c);
   if (detail::conv_is_winograd(c)) return detail::winograd_packed_size(c);
-  return c.groups / detail::merged_groups(c) * detail::conv_group_size(c);
+  return c.groups * detail::conv_group_size(c);
 }
 
 // Filters w[oc, ic / groups, kd, kh, kw] of any strides to their packed form. Inlined, so that of a
@@ -129,17 +106,14 @@ PTC_INLINE void pack_conv(float* packed, const Conv& c, const float* w, i64 s_o,
     return;
   }
   constexpr int L = detail::native_lanes<float>;
-  const i64 merge = detail::merged_groups(c), n = detail::conv_outputs(c), k = detail::conv_k(c);
+  const i64 n = c.group_outputs(), k = detail::conv_k(c);
   const int width = panel_width<float>(n);
-  for (i64 g = 0; g < c.groups / merge; ++g)
+  for (i64 g = 0; g < c.groups; ++g)
     for (i64 j = 0; j < n; j += width) {
       int columns = (int)detail::min_of(width, n - j), real = (int)detail::ceil_div(columns, L) * L;
       float* panel = packed + g * detail::conv_group_size(c) + j * k;
       const float* from = w + (g * n + j) * s_o;
-      if (merge == 1)
-        detail::pack_filters(panel, real, c, from, columns, s_o, s_i, s_kd, s_kh, s_kw);
-      else
-        detail::pack_diagonal(panel, real, c, from, j, columns, s_o, s_i, s_kd, s_kh, s_kw);
+      detail::pack_filters(panel, real, c, from, columns, s_o, s_i, s_kd, s_kh, s_kw);
     }
 }
 
@@ -186,7 +160,7 @@ inline void conv_row(const Conv& c, Image image, i64 d, i64 h, i64 channel0, con
                      i64 n0, int columns, i64 pixel, const E& epilogue) {
   constexpr int limit = tile_rows(NV), width = NV * native_lanes<float>;
   constexpr bool joined = C::conv.groups == 1 && C::conv.dw == 1;  // a kernel row is one segment
-  const i64 run = conv_run(c), row = image.columns * c.ic, lda = c.sw * c.ic;
+  const i64 run = c.group_inputs(), row = image.columns * c.ic, lda = c.sw * c.ic;
   const i64 step = joined ? 1 : c.kw, length = joined ? c.kw * run : run;
   const i64 d0 = d * c.sd - c.pd, h0 = h * c.sh - c.ph;
   const Inside id = inside(d0, c.kd, c.dd, c.id), ih = inside(h0, c.kh, c.dh, c.ih);
@@ -228,7 +202,7 @@ template <class C, class E>
 inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, const float* packed,
                        float* scratch, const E& epilogue) {
   constexpr int L = native_lanes<float>;
-  constexpr i64 N = conv_outputs(C::conv);
+  constexpr i64 N = C::conv.group_outputs();
   Image image = {x, c.iw};
   if (conv_padded(c)) {
     parallel_for(pool, c.id * c.ih, 8,
@@ -236,9 +210,8 @@ inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, co
     image = {scratch, conv_reach(c)};
   }
   const i64 k = conv_k(c), rows = c.od * c.oh, panels = ceil_div(N, panel_width<float>(N));
-  const i64 groups = c.groups / merged_groups(c);
   constexpr int width = panel_width<float>(N);
-  Split split = split_work(pool, groups * panels, rows * 8, kSmallB + 1);
+  Split split = split_work(pool, c.groups * panels, rows * 8, kSmallB + 1);
   parallel_for(pool, split.units, 1, [&](i64 begin, i64 end, int) {
     for (i64 u = begin; u < end; ++u) {
       i64 share = split.share(u), g = split.panel(u) / panels, n0 = split.panel(u) % panels * width;
@@ -246,7 +219,7 @@ inline void conv_image(Pool* pool, const Conv& c, const float* x, i64 pixel0, co
       const float* panel = packed + g * conv_group_size(c) + n0 * k;
       for (i64 r = rows * share / split.shares; r < rows * (share + 1) / split.shares; ++r)
         conv_row_of<C, kPanelVectors, packed_widths<float, N>()>(
-            vectors, c, image, r / c.oh, r % c.oh, g * conv_run(c), panel, g * N + n0, columns,
+            vectors, c, image, r / c.oh, r % c.oh, g * c.group_inputs(), panel, g * N + n0, columns,
             pixel0 + r * c.ow, epilogue);
     }
   });

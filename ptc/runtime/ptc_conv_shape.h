@@ -15,7 +15,8 @@ struct Conv {
   int64_t n, id, ih, iw, ic, od, oh, ow, oc;
   int64_t kd, kh, kw, sd, sh, sw, pd, ph, pw, dd, dh, dw, groups;
   // 1: a 3x3 convolution of stride 1 may be computed by ptc_winograd.h where that is faster. For
-  // filters packed once; oh and ow must be known at compile time. 0 (the default): never.
+  // filters packed once; oh and ow must be known at compile time. An input that is not finite then
+  // spoils its whole 4x4 tile of outputs. 0 (the default): never.
   int64_t winograd = 0;
 
   constexpr int64_t taps() const { return kd * kh * kw; }

@@ -308,6 +308,30 @@ def check_convolution(
     np.testing.assert_array_equal(again, got)
 
 
+FINITE = [
+    "3x3",
+    "groups 5 to 10",
+    "groups of 2",
+    "groups of 8",
+    "depthwise",
+    "depthwise multiplier",
+]
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_infinity_stays_in_its_group_and_reach(convolutions: ctypes.CDLL, name: str) -> None:
+    case = CASES[name]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(case.n, *case.size, case.ic)).astype(np.float32)
+    x[0, 0, 4, 5, case.ic // 2], x[0, 0, 0, 0, 0] = np.inf, np.nan
+    w, bias = filters(case, rng), np.zeros(case.oc, np.float32)
+    with np.errstate(all="ignore"):
+        want = reference(case, x, w)
+    index = list(CASES).index(name)
+    got = run(convolutions, index, case, x, w, element_strides(w), bias, threads=1)
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
+
+
 def transposed(
     n: int,
     ic: int,
