@@ -412,8 +412,8 @@ def _verify(
 def _sets(
     request: EntryRequest, sizes: Iterable[tuple[str, int, int | None]]
 ) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Three argument sets: the example, a fresh draw, a fresh draw at other sizes. `sizes`: name and
-    range of each symbolic size."""
+    """Three argument sets: the example, a fresh draw, a fresh draw at other sizes. `sizes`: name
+    and range of each symbolic size."""
     first = (request.args, dict(request.kwargs))
     other = {name: _other_size(lower, upper) for name, lower, upper in sizes}
     vary = request.variant or partial(variant_of, request.function, first, request.dynamic)
