@@ -24,6 +24,7 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.pad",
     "ptc.ops.gather",
     "ptc.ops.scatter",
+    "ptc.ops.embedding_bag",
     "ptc.ops.scan",
     "ptc.ops.sort",
     "ptc.ops.upsample",

@@ -68,13 +68,6 @@ refuses(
     hint="compute the spectrum outside the model and pass it in",
 )
 refuses(
-    aten._embedding_bag.default,
-    aten._embedding_bag_forward_only.default,
-    code="PTC-O004",
-    reason="is not compiled yet",
-    hint="use nn.Embedding and a sum or mean over the positions",
-)
-refuses(
     aten._adaptive_avg_pool2d_backward.default,
     aten._adaptive_avg_pool3d_backward.default,
     aten.avg_pool2d_backward.default,

@@ -52,7 +52,6 @@ def test_core_refusals_are_the_known_ones() -> None:
     refused = {str(op) for op in core_operators() & set(registry.refused_operators())}
     assert refused == {
         "aten._adaptive_avg_pool2d_backward.default",
-        "aten._embedding_bag.default",
         "aten._fft_c2r.default",
         "aten._fft_r2c.default",
         "aten._local_scalar_dense.default",

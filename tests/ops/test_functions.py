@@ -88,6 +88,26 @@ case("local_response_norm", F.local_response_norm, IMAGE, 3)
 case("linear", F.linear, X, randn(3, 6), randn(3))
 case("bilinear", F.bilinear, X, randn(2, 5), randn(3, 6, 5), randn(3))
 case("embedding", F.embedding, ids(2, 3), randn(5, 4))
+for _mode in ("sum", "mean"):
+    case(
+        f"embedding_bag_{_mode}",
+        F.embedding_bag,
+        ids(9),
+        randn(5, 4),
+        torch.tensor([0, 2, 2, 7]),
+        mode=_mode,
+    )
+case(
+    "embedding_bag_last",
+    F.embedding_bag,
+    ids(9),
+    randn(5, 4),
+    torch.tensor([0, 2, 9]),
+    mode="mean",
+    include_last_offset=True,
+    padding_idx=1,
+)
+case("embedding_bag_rows", F.embedding_bag, ids(3, 4), randn(5, 4), mode="sum")
 case("one_hot", F.one_hot, ids(2, 3), 5)
 case("conv1d", F.conv1d, randn(2, 4, 9), randn(3, 4, 3), padding="same")
 case("conv2d", F.conv2d, IMAGE, randn(8, 2, 3, 3), randn(8), 2, 1, 1, 2)
