@@ -118,8 +118,14 @@ def capture_frame(
     options: CaptureOptions,
     compile_graph: Callable[[CapturedProgram], CompiledGraph],
     dispatch: Dispatch,
+    tail: Dispatch | None = None,
 ) -> CapturedFrame:
-    """Capture one call of `fn`. Raises TypeError if the arguments do not bind."""
+    """Capture one call of `fn`. Raises TypeError if the arguments do not bind.
+
+    `dispatch(function)` gives the compiled counterpart of a callee. `tail(function)` gives what the
+    captured part calls last, with the resume function that goes on after a graph break; what that
+    returns is what `code_fn` returns.
+    """
     vm = TorchMachine(whole_program=False, dynamic=options.dynamic)
     programs: list[CapturedProgram] = []
 
@@ -133,7 +139,7 @@ def capture_frame(
 
     with _host_state():
         guard_ambient(vm)
-        segment = SegmentCapture(vm, replaced(fn), dispatch, finish_graph).capture(args, kwargs)
+        segment = SegmentCapture(vm, replaced(fn), dispatch, finish_graph, tail or dispatch).capture(args, kwargs)
         shape_guards.add(vm)
         try:
             alias_guards.add(vm)

@@ -36,6 +36,7 @@ from ptc.capture.sources import ArgumentSource, ClosureSource, Source
 from ptc.capture.values.base import NULL, Value
 from ptc.capture.values.callables import BoundMethodValue, CellValue, FunctionValue
 from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.objects import OpaqueValue
 from ptc.support.diagnostics import Location
 
 Dispatch = Callable[[types.FunctionType], Callable[..., Any]]
@@ -89,7 +90,8 @@ _MOST_RETREATS = 400
 
 
 class SegmentCapture:
-    """One capture. `finish_graph(outputs)` compiles the machine's graph; None if it is empty."""
+    """One capture. `finish_graph(outputs)` compiles the machine's graph; None if it is empty. See
+    `capture_frame` for `dispatch` and `tail`."""
 
     def __init__(
         self,
@@ -97,10 +99,12 @@ class SegmentCapture:
         fn: types.FunctionType,
         dispatch: Dispatch,
         finish_graph: Callable[[list[Value]], GraphCode | None],
+        tail: Dispatch | None = None,
     ) -> None:
         self.vm = vm
         self.fn = fn
         self.dispatch = dispatch
+        self.tail = tail or dispatch
         self.finish_graph = finish_graph
         self._states: list[_State] = []  # before each instruction run so far
 
@@ -223,8 +227,11 @@ class SegmentCapture:
 
     def _hand_over(self, emit: Rebuilder, frame: Frame, outcome: _Outcome) -> str:
         """Call the step function for the breaking instruction with the frame's state."""
-        layout = Layout(tuple(item is NULL for item in frame.stack), frozenset(frame.locals))
-        step = make_step(frame.code, outcome.index, layout, self.dispatch)
+        # An object with state in C (a file, a temporary folder) lives as long as its variable
+        keep = frozenset(n for n, v in frame.locals.items() if isinstance(v, OpaqueValue))
+        null = tuple(item is NULL for item in frame.stack)
+        layout = Layout(null, frozenset(frame.locals), keep)
+        step = make_step(frame.code, outcome.index, layout, self.tail)
         callee = self._callee_position(frame, outcome)
         values: list[str] = []
         handled = sorted(a.position for a in step.arguments if a.kind is ArgumentKind.HANDLED)

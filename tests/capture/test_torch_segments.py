@@ -527,3 +527,49 @@ def test_inference_mode_and_decorators() -> None:
     assert torch.is_grad_enabled()
     with torch.no_grad():
         run_both(fn, torch.randn(2, 4))
+
+
+def test_identity_of_arguments_is_guarded() -> None:
+    def fn(a: Any, b: Any, x: torch.Tensor) -> tuple[Any, ...]:
+        return a is b, x + (1 if a is b else 2)
+
+    dispatcher = TorchDispatcher()
+    first, second, x = [1], [1], torch.ones(2)
+    for a, b in ((first, second), (first, first), (second, first), (second, second)):
+        assert same(dispatcher(fn)(a, b, x), fn(a, b, x))
+    assert dispatcher.captures == 2
+
+
+def test_object_with_c_state_lives_as_long_as_its_variable() -> None:
+    import tempfile
+    from pathlib import Path as FilePath
+
+    def fn(x: torch.Tensor) -> tuple[Any, ...]:
+        folder = tempfile.TemporaryDirectory()
+        name = folder.name
+        y = x + 1
+        print("break")
+        return FilePath(name).exists(), y
+
+    assert TorchDispatcher()(fn)(torch.ones(2))[0] is True
+
+
+def test_finaliser_runs() -> None:
+    log: list[str] = []
+
+    class Noisy:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __del__(self) -> None:
+            log.append(self.name)
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        first = Noisy("first")
+        y = x + 1
+        del first
+        log.append("after")
+        return y
+
+    TorchDispatcher()(fn)(torch.ones(2))
+    assert sorted(log) == ["after", "first"]

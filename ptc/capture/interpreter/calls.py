@@ -277,6 +277,10 @@ def c_new(vm: Machine, new: Any, cls: type, args: list[Value], kwargs: dict[str,
     if new is object.__new__:
         if not is_python_class(cls):
             raise unknown_call(vm, cls, None)
+        if hasattr(cls, "__del__"):
+            raise GraphBreak(
+                "PTC-B003", f"{cls.__qualname__} has a finaliser, which runs at a moment of its own"
+            )
         return vm.new_instance(cls)
     if issubclass(cls, BaseException):
         return ExceptionValue(cls, list(args))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.interpreter.calls import evaluate, find_handler
 from ptc.capture.interpreter.lookup import python_special, static_lookup
+from ptc.capture.sources import is_guarded
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import BuiltinValue, ClassValue
 from ptc.capture.values.constants import ConstantValue, SliceValue
@@ -285,7 +286,16 @@ def is_same(vm: Machine, left: Value, right: Value) -> bool:
         return left.function is right.function
     if isinstance(left, ClassValue) and isinstance(right, ClassValue):
         return left.klass_object is right.klass_object
+    _guard_distinct(vm, left, right)
     return False
+
+
+def _guard_distinct(vm: Machine, left: Value, right: Value) -> None:
+    """Two objects of one class that a call brings along may be one object at another call."""
+    if left.source is None or right.source is None or left.cls is not right.cls:
+        return
+    if is_guarded(left.source) and is_guarded(right.source):
+        vm.guard("DISTINCT", None, (left.source, right.source))
 
 
 def _is_interned(value: int | str | bytes) -> bool:
