@@ -151,20 +151,25 @@ template <class F> PTC_INLINE F cosh_f32(F x) {
   F t = exp_f32(a * F(0.5f));
   return select(a > F(88.0f), (F(0.5f) * t) * t, y);
 }
-// erf(x) = 1 - e^(-x R(x)), R a polynomial fitted to -ln(erfc(x)) / x: one expm1, no cancellation
-// at 0.
+// erf(x) = 1 - e^(-x R(x)), R a polynomial fitted to -ln(erfc(x)) / x: no cancellation at 0. The
+// exponent lies in [-16.1, 0].
 template <class F> PTC_INLINE F erf_f32(F x) {
   F a = min_fast(F(3.95f), clear_sign(x));
-  F p = F(4.526789780e-6f);
-  p = p * a + F(2.692105454e-6f);
-  p = p * a + F(-2.552414080e-4f);
-  p = p * a + F(1.042139251e-3f);
-  p = p * a + F(3.925156489e-4f);
-  p = p * a + F(-1.940870471e-2f);
-  p = p * a + F(1.028334796e-1f);
-  p = p * a + F(6.366149783e-1f);
-  p = p * a + F(1.128379226f);
-  return or_sign(clear_sign(expm1_unsigned_zero(-(a * p))), x);
+  F p = F(-3.582264253e-5f);
+  p = p * a + F(3.481496824e-4f);
+  p = p * a + F(-1.169228228e-3f);
+  p = p * a + F(-3.034080437e-4f);
+  p = p * a + F(1.937804371e-2f);
+  p = p * a + F(-1.028290391e-1f);
+  p = p * a + F(-6.366151571e-1f);
+  p = p * a + F(-1.128379226f);
+  F y = a * p;
+  int_like<F> n;
+  F nf = round_small(y * F(kLog2E), n);
+  F r = y - nf * F(kLn2High);
+  r = r - nf * F(kLn2Low);
+  F s = power_of_two<F>(n);
+  return or_sign(clear_sign(s * expm1_reduced(r) + (s - F(1.0f))), x);
 }
 template <class F> PTC_INLINE F asinh_f32(F x) {
   F a = clear_sign(x);
