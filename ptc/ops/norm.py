@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from ptc.loops import build as b
-from ptc.loops.index import Index, product
+from ptc.loops.index import Index
 from ptc.loops.nodes import DType, Expr, LoopKind, Ref
 from ptc.ops.dtypes import compute_type, promote, to_torch
 from ptc.ops.elementwise import load_as
@@ -21,7 +21,7 @@ from ptc.ops.nests import inner_loops, outer_loops
 from ptc.ops.opaque import OPERATORS as opaque
 from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
 from ptc.ops.reduce import accumulate, count, out_index
-from ptc.ops.registry import lowers, samples, samples_for
+from ptc.ops.registry import decomposes, lowers, samples, samples_for
 from ptc.ops.shapes import ZERO, reduced_shape, reshape
 
 aten = torch.ops.aten
@@ -348,49 +348,33 @@ def lower_batch_norm(
     )
 
 
-@lowers(aten._native_batch_norm_legit_functional.default)
-def lower_batch_norm_functional(
-    ctx: LoweringContext,
-    x: TensorValue,
-    weight: TensorValue | None,
-    bias: TensorValue | None,
-    running_mean: TensorValue,
-    running_variance: TensorValue,
+@decomposes(aten._native_batch_norm_legit_functional.default)
+def decompose_batch_norm_functional(
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    running_mean: torch.Tensor,
+    running_variance: torch.Tensor,
     training: bool,
     momentum: float,
     eps: float,
-) -> tuple[TensorValue, ...]:
-    """Batch norm that also returns the new running statistics (the variance unbiased)."""
+) -> tuple[torch.Tensor, ...]:
+    """Batch norm that also gives the new running statistics.
+
+    In evaluation these are the old ones, the very tensors: functionalisation then sees that nothing
+    was written. In training they move towards the batch's mean and unbiased variance.
+    """
     if not training:
-        results = lower_batch_norm_inference(
-            ctx, x, weight, bias, running_mean, running_variance, momentum, eps
+        results = aten._native_batch_norm_legit_no_training.default(
+            x, weight, bias, running_mean, running_variance, momentum, eps
         )
         return *results, running_mean, running_variance
-    mean, variance, rstd = _batch_statistics(ctx, x, eps)
-    size = product([x.shape[0], *x.shape[2:]])
-
-    def unbiased(v: Expr) -> Expr:
-        n = b.cast(b.index_value(size, DType.I64), v.dtype)
-        return b.mul(v, b.div(n, b.sub(n, 1.0)))
-
-    new_mean = _moved(ctx, running_mean, mean, momentum, lambda v: v)
-    new_variance = _moved(ctx, running_variance, variance, momentum, unbiased)
-    out = _normalise_channels(ctx, x, weight, bias, mean, variance, eps)
+    out, mean, rstd = aten._native_batch_norm_legit.no_stats(x, weight, bias, True, momentum, eps)
+    unbiased = torch.var(x, [0, *range(2, x.dim())], correction=1)
+    kept = 1.0 - momentum
+    new_mean = running_mean * kept + mean.to(running_mean.dtype) * momentum
+    new_variance = running_variance * kept + unbiased.to(running_variance.dtype) * momentum
     return out, mean, rstd, new_mean, new_variance
-
-
-def _moved(
-    ctx: LoweringContext, running: TensorValue, batch: TensorValue, momentum: float, adjust: object
-) -> TensorValue:
-    """running * (1 - momentum) + adjust(batch) * momentum."""
-
-    def element(index: Indices) -> Expr:
-        old = load_as(ctx, running, index, batch.dtype)
-        new = adjust(ctx.load(batch, index))  # type: ignore[operator]
-        value = b.add(b.mul(old, 1.0 - momentum), b.mul(new, momentum))
-        return b.cast(value, running.dtype)
-
-    return ctx.pointwise(running.shape, running.dtype, element)
 
 
 # --- samples ------------------------------------------------------------------------------------
