@@ -44,7 +44,7 @@ from ptc.capture.torch_wrapping import guard_ambient
 from ptc.capture.values.base import Value
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.graph.program import CapturedProgram
-from ptc.support.diagnostics import CompileError
+from ptc.support.diagnostics import CompileError, InternalError
 
 # Imported for what they register
 _TABLES = (all_tables, numpy_tables, torch_library_tables, torch_state_tables, torch_tables)
@@ -137,18 +137,20 @@ def capture_frame(
         sources = tuple(source for _, source in vm.builder.inputs)
         return GraphCode(compile_graph(program), sources)
 
+    capture = SegmentCapture(vm, replaced(fn), dispatch, finish_graph, tail or dispatch)
     with _host_state():
-        guard_ambient(vm)
-        segment = SegmentCapture(vm, replaced(fn), dispatch, finish_graph, tail or dispatch).capture(args, kwargs)
-        shape_guards.add(vm)
         try:
+            guard_ambient(vm)
+            segment = capture.capture(args, kwargs)
+            shape_guards.add(vm)
             alias_guards.add(vm)
         except GraphBreak as stopped:
             return _native(fn, vm, stopped)
-        guards = GuardSet(fn, tuple(vm.guards))
-    return CapturedFrame(
-        guards, segment.run, segment.breaks, programs[0] if programs else None, segment.source
-    )
+        finally:
+            guards = GuardSet(fn, tuple(vm.guards))
+            vm.close()
+    program = programs[0] if programs else None
+    return CapturedFrame(guards, segment.run, segment.breaks, program, segment.source)
 
 
 def _native(fn: types.FunctionType, vm: TorchMachine, stopped: GraphBreak) -> CapturedFrame:
@@ -173,12 +175,13 @@ def capture_program(
     given = len(args)
     function, args = _function_of(fn, args)
     is_method = len(args) > given
+    bound = bind_call(function, args, kwargs or {})
     vm = TorchMachine(whole_program=True, dynamic=dynamic)
     with _host_state():
         try:
             guard_ambient(vm)
             vm.builder.argument_names = argument_names(fn, function, args[is_method:], kwargs or {})
-            frame = enter(vm, function, bind_call(function, args, kwargs or {}))
+            frame = enter(vm, function, bound)
             call = CallArguments.of(vm, frame, len(args), kwargs or {}, is_method)
             call.declare(vm)
             result = vm.run(frame)
@@ -188,6 +191,12 @@ def capture_program(
             raise _compile_error(stopped) from stopped.__cause__
         except Raised as raised:
             raise _users_error(raised) from None
+        except CompileError:
+            raise
+        except Exception as error:
+            raise InternalError("capture", f"{type(error).__name__}: {error}") from error
+        finally:
+            vm.close()
 
 
 def _function_of(

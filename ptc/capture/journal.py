@@ -31,6 +31,10 @@ class Journal:
             undo, args = log.pop()
             undo(*args)
 
+    def clear(self) -> None:
+        """Forget all; nothing can be taken back any more."""
+        self._log.clear()
+
     def record(self, undo: Callable[..., Any], *args: Any) -> None:
         self._log.append((undo, args))
 

@@ -37,10 +37,24 @@ SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _HOST_MODULES = tuple(
     f"torch.{name}"
     for name in (
-        "random", "cuda", "mps", "xpu", "accelerator", "backends", "serialization", "hub", "distributed",
-        "multiprocessing", "profiler", "_dynamo", "_inductor", "_compile", "_logging", "overrides",
+        "_compile",
+        "_dynamo",
+        "_inductor",
+        "_logging",
+        "accelerator",
+        "backends",
+        "cuda",
+        "distributed",
+        "hub",
+        "mps",
+        "multiprocessing",
+        "overrides",
+        "profiler",
+        "random",
+        "serialization",
+        "xpu",
     )
-)  # fmt: skip
+)
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -341,6 +355,11 @@ class TorchMachine(Machine):
         if cls is torch.nn.Buffer:
             return False
         return None
+
+    def close(self) -> None:
+        super().close()
+        for table in (self.tensors_by_fake, self.value_of_node, self.sizes):
+            table.clear()
 
     def worth_dispatching(self, function: FunctionValue) -> bool:
         module = str(function.globals.namespace.get("__name__"))

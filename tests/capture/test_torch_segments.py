@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import sys
 from pathlib import Path
@@ -572,4 +573,5 @@ def test_finaliser_runs() -> None:
         return y
 
     TorchDispatcher()(fn)(torch.ones(2))
+    gc.collect()
     assert sorted(log) == ["after", "first"]

@@ -118,6 +118,13 @@ class Machine:
     wrap_at = wrapping.wrap_at
     trusted_class = staticmethod(wrapping.trusted_class)
 
+    def close(self) -> None:
+        """Let go of the program's objects once the capture is written down."""
+        for table in (self.wrapped, self.kept_alive, self.instance_dicts, self._globals):
+            table.clear()
+        self.effects.log.clear()
+        self.journal.clear()
+
     # -- making values -------------------------------------------------------------------------
 
     def const(self, value: Any) -> Value:
