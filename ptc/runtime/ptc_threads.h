@@ -74,7 +74,8 @@ struct Pool {
   void* context;
   int64_t n, block;
   int64_t next;  // atomic: first element not yet handed out
-  int active;    // atomic: helpers still in the current call
+  int active;    // helpers in the current call; written under `lock`
+  bool open;     // whether helpers may still join it
   Pool* link;    // all pools of this library, for fork
   pthread_t ids[1];
 };
@@ -106,6 +107,7 @@ static void after_fork() {
     reset_locks(pool);
     pool->started = 0;
     pool->active = 0;
+    pool->open = false;
   }
 }
 
@@ -138,16 +140,17 @@ static void* helper(void* argument) {
       spin_pause();
     pthread_mutex_lock(&pool->lock);
     while (pool->call == seen && !pool->stopping) pthread_cond_wait(&pool->work, &pool->lock);
-    bool stop = pool->stopping;
     seen = pool->call;
+    const bool stop = pool->stopping, joined = pool->open && !stop;
+    if (joined) __atomic_add_fetch(&pool->active, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&pool->lock);
     if (stop) return nullptr;
+    if (!joined) continue;  // woken too late, the others have done it all
     take_blocks(pool, start.worker);
-    if (__atomic_sub_fetch(&pool->active, 1, __ATOMIC_ACQ_REL) == 0) {
-      pthread_mutex_lock(&pool->lock);
+    pthread_mutex_lock(&pool->lock);
+    if (__atomic_sub_fetch(&pool->active, 1, __ATOMIC_RELEASE) == 0)
       pthread_cond_signal(&pool->done);
-      pthread_mutex_unlock(&pool->lock);
-    }
+    pthread_mutex_unlock(&pool->lock);
   }
 }
 
@@ -229,16 +232,20 @@ void pool_run(Pool* pool, int64_t n, int64_t grain, RangeFn fn, void* context) {
   pool->n = n;
   pool->block = block > grain ? block : (grain > 0 ? grain : 1);
   pool->next = 0;
-  pool->active = pool->started;
+  pool->active = 0;
+  pool->open = true;
   __atomic_add_fetch(&pool->call, 1, __ATOMIC_RELEASE);
   pthread_cond_broadcast(&pool->work);
   pthread_mutex_unlock(&pool->lock);
   detail::take_blocks(pool, 0);
+  // No block is left: whoever has not joined need not, the others are waited for.
+  pthread_mutex_lock(&pool->lock);
+  pool->open = false;
+  pthread_mutex_unlock(&pool->lock);
   for (int i = 0; i < detail::kSpins && __atomic_load_n(&pool->active, __ATOMIC_ACQUIRE); ++i)
     detail::spin_pause();
   pthread_mutex_lock(&pool->lock);
-  while (__atomic_load_n(&pool->active, __ATOMIC_ACQUIRE))
-    pthread_cond_wait(&pool->done, &pool->lock);
+  while (pool->active) pthread_cond_wait(&pool->done, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
   pthread_mutex_unlock(&pool->turn);
 }
