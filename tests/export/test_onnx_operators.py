@@ -56,12 +56,12 @@ NO_RULE = {
     "aten.logcumsumexp.default": "no ONNX operator",
     "aten._cdist_forward.default": "no ONNX operator",
     "aten._pdist_forward.default": "no ONNX operator",
+    "aten.histc.default": "no ONNX operator",
     "aten.masked_scatter.default": "sizes depend on data",
     "aten.adaptive_max_pool1d.default": "windows of different sizes",
     "aten.adaptive_max_pool2d.default": "windows of different sizes",
     "aten.adaptive_max_pool3d.default": "windows of different sizes",
     "aten._native_batch_norm_legit.default": "training",
-    "aten._native_batch_norm_legit_functional.default": "training",
 }
 
 
