@@ -11,6 +11,7 @@ import errno
 import hashlib
 import importlib
 import json
+import platform
 import re
 import shlex
 import shutil
@@ -44,6 +45,7 @@ _COMMON_FLAGS = (
     "-ffp-contract=fast",
     "-fno-asynchronous-unwind-tables",
     "-fno-plt",
+    "-g0",
     "-Wno-psabi",
     "-Wno-unknown-warning-option",
     "-Wno-ignored-optimization-argument",
@@ -257,6 +259,7 @@ def _link(
     library = folder / f"lib{sources.name}.so"
     command = [
         *_link_driver(compiler),
+        *_platform_flags(target, compiler),
         *_LINK_FLAGS,
         f"-Wl,-soname,lib{sources.name}.so",
         "-o",
@@ -288,15 +291,33 @@ def _link_driver(compiler: Compiler) -> tuple[str, ...]:
 
 def _unit_flags(unit: Unit, target: Target, compiler: Compiler, optimise: str) -> tuple[str, ...]:
     if unit.baseline:
-        return ("-O1", *_COMMON_FLAGS)  # the host's code is not worth the optimiser's time
+        # The host's code is not worth the optimiser's time.
+        return ("-O1", *_COMMON_FLAGS, *_platform_flags(target, compiler))
     return (optimise, *_COMMON_FLAGS, *_target_flags(target, compiler))
 
 
 def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
     flags = target.flags
-    if Path(compiler.command[0]).name == "zig" and target.isa != "native":
-        flags = ("-target", target.triple, *flags)
-    return flags
+    if Path(compiler.command[0]).name == "zig":
+        # zig knows the levels as CPUs, and spells them its own way.
+        flags = tuple(f.replace("-march=x86-64-", "-mcpu=x86_64_") for f in flags)
+    return (*_platform_flags(target, compiler), *flags)
+
+
+def _platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
+    """The platform, for a compiler that builds for several; it must be this machine's for others."""
+    if target.isa == "native":
+        return ()
+    if Path(compiler.command[0]).name == "zig":
+        return ("-target", target.triple)
+    if not target.triple.startswith(platform.machine()):
+        raise CompileError(
+            "PTC-C004",
+            f"the compiler `{' '.join(compiler.command)}` builds for {platform.machine()}, "
+            f"not for {target.triple}",
+            hint="`pip install ptc[zig]` and set PTC_CXX to its `zig c++`, or name a cross compiler",
+        )
+    return ("--target=" + target.triple,) if compiler.is_clang else ()
 
 
 # --- keys ---------------------------------------------------------------------------------------

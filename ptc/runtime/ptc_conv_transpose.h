@@ -86,9 +86,9 @@ namespace detail {
 inline void transpose_pad(float* to, const Conv& c, const float* image) {
   i64 left = transpose_left(c), columns = transpose_columns(c);
   for (i64 r = 0; r < c.id * c.ih; ++r, to += columns * c.ic) {
-    memset(to, 0, (size_t)(left * c.ic) * 4);
-    memcpy(to + left * c.ic, image + r * c.iw * c.ic, (size_t)(c.iw * c.ic) * 4);
-    memset(to + (left + c.iw) * c.ic, 0, (size_t)((columns - left - c.iw) * c.ic) * 4);
+    __builtin_memset(to, 0, (size_t)(left * c.ic) * 4);
+    __builtin_memcpy(to + left * c.ic, image + r * c.iw * c.ic, (size_t)(c.iw * c.ic) * 4);
+    __builtin_memset(to + (left + c.iw) * c.ic, 0, (size_t)((columns - left - c.iw) * c.ic) * 4);
   }
 }
 
@@ -133,7 +133,7 @@ inline void transpose_row(const Conv& c, Image image, i64 d, i64 h, i64 phase_w,
         }
       }
     }
-    if (!add) memset(out, 0, sizeof out);
+    if (!add) __builtin_memset(out, 0, sizeof out);
     finish_tile(out + t.skip * width, width, t.begin + t.skip, t.rows - t.skip, n0, columns,
                 stepped);
   }

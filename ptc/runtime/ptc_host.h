@@ -144,10 +144,7 @@ struct Message {
   }
 };
 
-static char* allocate(int64_t bytes) {
-  void* block = nullptr;
-  return posix_memalign(&block, 64, (size_t)(bytes > 0 ? bytes : 1)) ? nullptr : (char*)block;
-}
+static char* allocate(int64_t bytes) { return (char*)allocate_bytes(bytes); }
 
 // --- the processor ------------------------------------------------------------------------------------
 
@@ -426,14 +423,14 @@ static ptc_status load_weights(ptc_model* model, const char* given, Message m) {
 static void close_model(ptc_model* model) {
   if (!model) return;
   for (uint32_t i = 0; model->prepared && i < model_spec.entry_count; ++i) {
-    for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j) free(model->prepared[i][j]);
-    free(model->prepared[i]);
+    for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j) free_bytes(model->prepared[i][j]);
+    free_bytes(model->prepared[i]);
   }
-  free(model->prepared);
-  free(model->weights);
+  free_bytes(model->prepared);
+  free_bytes(model->weights);
   if (model->file) munmap(model->file, model->file_bytes);
   if (model->pool) pool_close(model->pool);
-  free(model);
+  free_bytes(model);
 }
 
 // Everything that follows from the weights alone: packed and folded weights of each entry.
@@ -459,12 +456,12 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
       const Frame frame = {nullptr, nullptr, model->weights, blocks, arena, nullptr};
       status = (ptc_status)entry.prepare(&run, &frame);
       if (status) m.fail(status, "cannot prepare the weights: %s", run.message);
-      free(arena);
+      free_bytes(arena);
     } else if (!status && entry.prepare) {
       status = m.fail(PTC_E_MEMORY, "no memory to prepare the weights");
     }
   }
-  free(run.scratch);
+  free_bytes(run.scratch);
   return status;
 }
 
@@ -518,17 +515,17 @@ static void free_session(ptc_session* session) {
   if (!session) return;
   if (session->weights)
     for (int i = 0; i < model_spec.weight_count; ++i)
-      if (model_spec.weights[i].is_written) free(session->weights[i]);
-  free(session->weights);
+      if (model_spec.weights[i].is_written) free_bytes(session->weights[i]);
+  free_bytes(session->weights);
   while (session->blocks) {
     Block* next = session->blocks->next;
-    free(session->blocks->data);
-    free(session->blocks);
+    free_bytes(session->blocks->data);
+    free_bytes(session->blocks);
     session->blocks = next;
   }
-  free(session->arena);
-  free(session->run.scratch);
-  free(session);
+  free_bytes(session->arena);
+  free_bytes(session->run.scratch);
+  free_bytes(session);
 }
 
 static ptc_status new_session(ptc_model* model, ptc_session** result) {
@@ -562,7 +559,7 @@ static ptc_status new_session(ptc_model* model, ptc_session** result) {
 
 static bool reserve_arena(ptc_session* session, int64_t bytes) {
   if (bytes > session->arena_bytes || !session->arena) {
-    free(session->arena);
+    free_bytes(session->arena);
     session->arena_bytes = 0;
     session->arena = allocate(bytes);
     if (!session->arena) return false;
@@ -677,11 +674,11 @@ static int64_t byte_count(const TensorSpec& spec, const int64_t* dims) {
 
 // A block for one output; the tensor's shape and strides lie in the block's head.
 static bool allocate_output(ptc_session* session, DLTensor* t, const TensorSpec& spec, const int64_t* dims) {
-  Block* block = (Block*)malloc(sizeof(Block) + 2 * (size_t)spec.ndim * sizeof(int64_t));
+  Block* block = (Block*)allocate((int64_t)sizeof(Block) + 2 * spec.ndim * (int64_t)sizeof(int64_t));
   if (!block) return false;
   block->data = allocate(byte_count(spec, dims));
   if (!block->data) {
-    free(block);
+    free_bytes(block);
     return false;
   }
   block->next = session->blocks;
@@ -710,8 +707,8 @@ static void release_output(ptc_session* session, DLTensor* t) {
     Block* block = *place;
     if (block->data != t->data) continue;
     *place = block->next;
-    free(block->data);
-    free(block);
+    free_bytes(block->data);
+    free_bytes(block);
     t->data = nullptr;
     t->shape = t->strides = nullptr;
     return;
@@ -803,10 +800,10 @@ static ptc_status run_checked(ptc_session* session, uint32_t index, DLTensor* co
   if (!status) write_back(session, entry, output_dims, in, out);
   for (int i = 0; i < entry.all_output_count; ++i) {
     if (!ours[i]) continue;
-    if (i >= entry.output_count) free(out[i]);
+    if (i >= entry.output_count) free_bytes(out[i]);
     else if (status) release_output(session, outputs[i]);
   }
-  if (block != stack) free(block);
+  if (block != stack) free_bytes(block);
   return status;
 }
 

@@ -8,15 +8,20 @@
 #include "ptc_threads.h"
 #include "ptc_vec.h"
 
-extern "C" {
-void* malloc(__SIZE_TYPE__) noexcept;
-void free(void*) noexcept;
-int posix_memalign(void**, __SIZE_TYPE__, __SIZE_TYPE__) noexcept;
-void* memcpy(void*, const void*, __SIZE_TYPE__) noexcept;
-void* memset(void*, int, __SIZE_TYPE__) noexcept;
-}
-
 namespace ptc {
+
+// Memory aligned for any vector, at least one byte; null when there is none. libc through builtins:
+// headers cost compile time, and declarations of one's own clash with some of them.
+inline void* allocate_bytes(int64_t bytes) {
+  char* block = (char*)__builtin_malloc((__SIZE_TYPE__)(bytes > 0 ? bytes : 1) + 128);
+  if (!block) return nullptr;
+  char* aligned = (char*)(((uintptr_t)block + 128) / 64 * 64);
+  ((void**)aligned)[-1] = block;
+  return aligned;
+}
+inline void free_bytes(void* memory) {
+  if (memory) __builtin_free(((void**)memory)[-1]);
+}
 
 // Values of ptc_status in ptc_abi.h that kernels report.
 enum { STATUS_OK = 0, STATUS_MEMORY = 6, STATUS_RUNTIME = 9, STATUS_CANCELLED = 10 };
@@ -38,25 +43,18 @@ struct Run {
   // At least `bytes`, 64-byte aligned, contents undefined; null when memory is short.
   void* reserve(int64_t bytes) {
     if (bytes <= scratch_bytes && scratch) return scratch;
-    free(scratch);
-    scratch = nullptr;
-    scratch_bytes = 0;
-    void* fresh = nullptr;
-    if (posix_memalign(&fresh, 64, (__SIZE_TYPE__)(bytes < 64 ? 64 : bytes))) return nullptr;
-    scratch = (char*)fresh;
-    scratch_bytes = bytes < 64 ? 64 : bytes;
+    free_bytes(scratch);
+    scratch = (char*)allocate_bytes(bytes);
+    scratch_bytes = scratch ? bytes : 0;
     return scratch;
   }
 };
 
 // Row buffers whose size is known at run time only; freed at the end of the block.
 template <class T> struct Scratch {
-  T* data = nullptr;
-  explicit Scratch(int64_t count) {
-    void* fresh = nullptr;
-    if (!posix_memalign(&fresh, 64, (__SIZE_TYPE__)(count > 0 ? count : 1) * sizeof(T))) data = (T*)fresh;
-  }
-  ~Scratch() { free(data); }
+  T* data;
+  explicit Scratch(int64_t count) : data((T*)allocate_bytes(count * (int64_t)sizeof(T))) {}
+  ~Scratch() { free_bytes(data); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 };
