@@ -312,7 +312,7 @@ def _platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
         return ("-target", target.triple)
     if not target.triple.startswith(platform.machine()):
         raise CompileError(
-            "PTC-C004",
+            "PTC-C005",
             f"the compiler `{' '.join(compiler.command)}` builds for {platform.machine()}, "
             f"not for {target.triple}",
             hint="`pip install ptc[zig]` and set PTC_CXX to its `zig c++`, or name a cross compiler",

@@ -181,3 +181,20 @@ def test_readelf_is_lean(tmp_path: Path) -> None:
         ["readelf", "-dW", built.library], capture_output=True, text=True, check=True
     )
     assert "libstdc++" not in text.stdout and "libgcc" not in text.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "x86_64-linux-musl+avx2"])
+def test_other_platforms_with_zig(tmp_path: Path, target: str) -> None:
+    ziglang = pytest.importorskip("ziglang")
+    command = f"{Path(ziglang.__file__).parent / 'zig'} c++"
+    with settings.overridden(compiler=command):
+        built = toolchain.build(sources(), parse_target(target), cache=tmp_path)
+    text = subprocess.run(["file", built.library], capture_output=True, text=True, check=True)
+    assert target.split("-")[0].replace("_", "-") in text.stdout
+
+
+def test_another_platform_without_a_compiler_for_it(tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as error:
+        toolchain.build(sources(), parse_target("aarch64-linux-gnu"), cache=tmp_path)
+    assert error.value.code == "PTC-C005"
