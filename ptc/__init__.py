@@ -14,6 +14,7 @@ from ptc.support.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from ptc.api import Artifact, build, export
+    from ptc.dispatch.entries import reset
     from ptc.dispatch.proxy import compile
     from ptc.hosting import LoadedArtifact, load
     from ptc.report.inspect import inspect
@@ -30,6 +31,7 @@ __all__ = [
     "export",
     "inspect",
     "load",
+    "reset",
 ]
 
 #: Public name -> the module that defines it.
@@ -41,6 +43,7 @@ _PUBLIC = {
     "export": "ptc.api",
     "inspect": "ptc.report.inspect",
     "load": "ptc.hosting",
+    "reset": "ptc.dispatch.entries",
 }
 
 

@@ -82,6 +82,9 @@ _READS_DATA = frozenset(
         "__bool__",
         "__complex__",
         "is_nonzero",
+        "__format__",
+        "__repr__",
+        "__str__",
     }
 )
 _HINT_ITEM = "keep the value as a tensor"

@@ -9,12 +9,14 @@ from __future__ import annotations
 import functools
 import threading
 import types
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from ptc.capture.api import CapturedFrame, CaptureOptions, DynamicSpec, capture_frame
-from ptc.dispatch.config import STATISTICS, CompileConfig
+from ptc.capture.code import forget_all, origin
+from ptc.dispatch.config import STATISTICS, CompileConfig, reset_statistics
 from ptc.dispatch.notices import notify
 from ptc.dispatch.promotion import promoted
 from ptc.graph.program import CapturedProgram
@@ -33,6 +35,27 @@ class CacheEntry:
     frame: CapturedFrame
 
 
+class TailCall:
+    """What a captured part returns at a graph break: the resume function that goes on, for the loop
+    in `CodeCache.call` to run. So breaks in a loop do not nest."""
+
+    __slots__ = ("args", "fn")
+
+    def __init__(self, fn: types.FunctionType, *args: Any) -> None:
+        self.fn = fn
+        self.args = args
+
+
+def _record(fn: types.FunctionType) -> Callable[..., TailCall]:
+    """Given to capture for resume functions. The same for all compilers: the code of steps is
+    cached with it and must keep no compiler alive."""
+    return functools.partial(TailCall, fn)
+
+
+#: Every living one, for `reset`.
+_COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
+
+
 class Compiler:
     """One `ptc.compile`: its configuration and the caches of all code it reaches."""
 
@@ -41,15 +64,19 @@ class Compiler:
         self.observer = observer
         self._caches: dict[types.CodeType, CodeCache] = {}
         self._lock = threading.RLock()
+        _COMPILERS.add(self)
 
     def dispatch(self, fn: types.FunctionType) -> Callable[..., Any]:
         """The compiled counterpart of `fn`: a callable with its signature."""
-        code = fn.__code__
+        return functools.partial(self.cache_of(fn.__code__).call, fn)
+
+    def cache_of(self, code: types.CodeType) -> CodeCache:
+        """The entries for functions with this code."""
         cache = self._caches.get(code)
         if cache is None:
             with self._lock:
                 cache = self._caches.setdefault(code, CodeCache(self, code))
-        return functools.partial(cache.call, fn)
+        return cache
 
     def dispatch_any(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`dispatch` of a function or bound method; other callables are returned as they are."""
@@ -60,14 +87,37 @@ class Compiler:
         run = self.dispatch(plain)
         return run if owner is None else functools.partial(run, owner)
 
+    def run_on(self, call: TailCall) -> Any:
+        """Run resume functions until one returns a value."""
+        result: Any = call
+        while type(result) is TailCall:
+            fn, args = result.fn, result.args
+            result = self.cache_of(fn.__code__).find(fn, args, {})(fn, *args)
+        return result
+
     def refresh(self) -> None:
         """Forget every entry, so that the next call captures and packs anew."""
         with self._lock:
-            self._caches.clear()
+            for cache in self._caches.values():  # proxies hold on to their caches
+                cache.entries = ()
+            self._caches = {
+                code: cache for code, cache in self._caches.items() if origin(code) is None
+            }
 
     def compile_graph(self, program: CapturedProgram) -> Any:
         """A captured graph to a callable, by the configured backend."""
         return self.config.backend(program, self.config.backend_options)
+
+
+def reset() -> None:
+    """Forget every compiled graph and all statistics of the process, as if nothing had been called.
+
+    Compiled modules and functions stay usable: their next call captures anew.
+    """
+    for compiler in list(_COMPILERS):
+        compiler.refresh()
+    forget_all()
+    reset_statistics()
 
 
 class CodeCache:
@@ -80,14 +130,22 @@ class CodeCache:
         self._lock = threading.RLock()
 
     def call(self, fn: types.FunctionType, /, *args: Any, **kwargs: Any) -> Any:
-        """Call `fn` through the first entry whose guards hold."""
-        entries = self.entries
-        for position, entry in enumerate(entries):
+        """Call `fn` through the first entry whose guards hold, and what it hands over to."""
+        result = self.find(fn, args, kwargs)(fn, *args, **kwargs)
+        if type(result) is TailCall:
+            return self.compiler.run_on(result)
+        return result
+
+    def find(
+        self, fn: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Callable[..., Any]:
+        """What runs a call of `fn`: an entry's code, captured now if there is none."""
+        for position, entry in enumerate(self.entries):
             if entry.check(fn, *args, **kwargs):
                 if position:
                     self._prefer(entry)
-                return entry.run(fn, *args, **kwargs)
-        return self._miss(fn, args, kwargs)(fn, *args, **kwargs)
+                return entry.run
+        return self._miss(fn, args, kwargs)
 
     def _prefer(self, entry: CacheEntry) -> None:
         with self._lock:
@@ -113,6 +171,7 @@ class CodeCache:
                 options=self._options(fn, args, kwargs),
                 compile_graph=self.compiler.compile_graph,
                 dispatch=self.compiler.dispatch,
+                tail=_record,
             )  # fmt: skip
             self._account(fn, frame)
             entry = CacheEntry(frame.guards.check, frame.code_fn or _run_natively, frame)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,8 +75,26 @@ def _fall_back(program: CapturedProgram, error: CompileError) -> CompiledGraph:
     return _eager(program)
 
 
+class _Handle:
+    """A model or session of a library; freed when nothing refers to this object any more.
+    `keeps` lives at least as long."""
+
+    def __init__(self, pointer: ctypes.c_void_p, free: Any, keeps: Any) -> None:
+        self.pointer = pointer
+        # At exit the process frees everything, and other threads may still be running.
+        weakref.finalize(self, _free, pointer, free, keeps).atexit = False
+
+
+def _free(pointer: ctypes.c_void_p, free: Any, keeps: Any) -> None:
+    free(pointer)
+    del keeps
+
+
 class NativeGraph:
-    """A loaded library with one entry. `call` takes flat inputs and gives flat outputs."""
+    """A loaded library with one entry. `call` takes flat inputs and gives flat outputs.
+
+    Sessions end with their thread, the model when the graph is dropped and no session is left.
+    """
 
     def __init__(self, built: pipeline.BuiltGraph) -> None:
         self._api = built.api
@@ -95,7 +114,7 @@ class NativeGraph:
             if built.loops.buffers[name].kind is BufferKind.WEIGHT and described.live is not None
         ]
 
-    def _open(self) -> ctypes.c_void_p:
+    def _open(self) -> _Handle:
         pointers = (ctypes.c_void_p * max(1, len(self._weights)))(
             *(weight.data_ptr() for weight in self._weights)
         )
@@ -108,18 +127,18 @@ class NativeGraph:
         status = self._api.open(ctypes.byref(options), ctypes.byref(model), message, _MESSAGE_BYTES)
         if status != Status.OK:
             raise InternalError("open", message.value.decode(errors="replace"))
-        return model
+        return _Handle(model, self._api.close, (self._library, self._weights))
 
     def _session(self) -> ctypes.c_void_p:
         """This thread's session: two threads may call one compiled function."""
         try:
-            return self._local.session
+            return self._local.session.pointer
         except AttributeError:
             session = ctypes.c_void_p()
-            status = self._api.session_new(self._model, ctypes.byref(session))
+            status = self._api.session_new(self._model.pointer, ctypes.byref(session))
             if status != Status.OK:
                 raise MemoryError("no memory for a session of a compiled graph") from None
-            self._local.session = session
+            self._local.session = _Handle(session, self._api.session_free, self._model)
             return session
 
 

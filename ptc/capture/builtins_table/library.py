@@ -8,6 +8,8 @@ import contextlib
 import copy
 import dataclasses
 import functools
+import importlib.metadata
+import importlib.util
 import inspect
 import logging
 import math
@@ -29,8 +31,16 @@ from ptc.capture.interpreter.calls import FALLBACKS, builtin, pure, see_through
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.interpreter.operators import BINARY, COMPARE, INPLACE
 from ptc.capture.values.base import Value
-from ptc.capture.values.callables import BoundMethodValue, FunctionValue, PartialValue
+from ptc.capture.values.callables import (
+    BoundMethodValue,
+    BuiltinValue,
+    ClassValue,
+    FunctionValue,
+    PartialValue,
+)
 from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.objects import NO_OBJECT, Instance, ObjectValue
 
 _HANDLED_ELSEWHERE = {math.floor, math.ceil, math.trunc}
@@ -189,6 +199,72 @@ def _copy(vm: Machine, obj: Value) -> Value:
     return vm.call(bound, [])
 
 
+@builtin(copy.deepcopy)
+def _deepcopy(vm: Machine, obj: Value, memo: Value | None = None) -> Value:
+    if memo is not None:
+        raise GraphBreak("PTC-B006", "a deep copy with a memo of the program's own")
+    return _DeepCopy(vm).of(obj)
+
+
+class _DeepCopy:
+    """One call of `copy.deepcopy`. Objects met twice are copied once."""
+
+    def __init__(self, vm: Machine) -> None:
+        self.vm = vm
+        self.done: dict[int, Value] = {}
+        self.originals: list[Value] = []  # keeps ids valid
+
+    def of(self, obj: Value) -> Value:
+        known = self.done.get(id(obj))
+        if known is not None:
+            return known
+        if obj.is_constant() or isinstance(obj, (FunctionValue, ClassValue, BuiltinValue)):
+            return obj
+        self.originals.append(obj)
+        return self._copied(obj)
+
+    def _keep(self, obj: Value, made: Value) -> Value:
+        self.done[id(obj)] = made
+        return made
+
+    def _copied(self, obj: Value) -> Value:
+        vm = self.vm
+        if isinstance(obj, ListValue) and obj.cls is list:
+            result = self._keep(obj, vm.list([]))
+            for element in list(vm.unpack(obj)):
+                vm.call(vm.getattr(result, "append"), [self.of(element)])
+            return result
+        if isinstance(obj, TupleValue) and obj.cls is tuple:
+            return self._keep(obj, vm.tuple([self.of(element) for element in vm.unpack(obj)]))
+        if isinstance(obj, DictValue) and obj.cls is dict:
+            copied = self._keep(obj, vm.dict_of({}))
+            for key, value in vm.dict_items(obj):
+                vm.setitem(copied, self.of(key), self.of(value))
+            return copied
+        if type(obj) is ObjectValue and not _copies_itself(obj.klass):
+            made = vm.new_instance(obj.klass)
+            self._keep(obj, made)
+            assert isinstance(made, ObjectValue)
+            for name in obj.attribute_names(vm):
+                value = obj.attribute(vm, name)
+                assert value is not None
+                made.set_attribute(vm, name, self.of(value))
+            return made
+        raise GraphBreak("PTC-B006", f"a deep copy of {obj.describe()}")
+
+
+_COPY_METHODS = (
+    "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__",
+    "__getnewargs__", "__getnewargs_ex__", "__slots__",
+)  # fmt: skip
+
+
+def _copies_itself(cls: type) -> bool:
+    """Whether a class has a say in how its instances are copied, or keeps state in slots."""
+    bases = cls.__mro__[:-1]
+    return any(vars(base).get(name) for base in bases for name in _COPY_METHODS)
+
+
 @builtin(dataclasses.fields)
 def _fields(vm: Machine, obj: Value) -> Value:
     cls = obj.real() if issubclass(obj.cls, type) else obj.cls
@@ -301,6 +377,26 @@ def _effective_level(vm: Machine, logger: Value) -> Value:
 )
 def _clock(vm: Machine, *args: Value) -> Value:
     raise GraphBreak("PTC-B003", "the clock is read")
+
+
+@builtin(importlib.metadata.version)
+def _version(vm: Machine, name: Value) -> Value:
+    """Installed packages, like the environment, are taken as they are at capture."""
+    return vm.evaluate(importlib.metadata.version, name.constant())
+
+
+@builtin(importlib.util.find_spec)
+def _find_spec(vm: Machine, name: Value, package: Value | None = None) -> Value:
+    try:
+        found = importlib.util.find_spec(name.constant())
+    except (ImportError, ValueError) as error:
+        raise vm.native_exception(error) from None
+    return vm.wrap_fixed(found)
+
+
+@builtin(importlib.metadata.packages_distributions)
+def _packages_distributions(vm: Machine) -> Value:
+    return vm.wrap_fixed(dict(importlib.metadata.packages_distributions()))
 
 
 @builtin(os.getenv)
