@@ -20,12 +20,11 @@ from ptc.capture.values.callables import BuiltinValue
 from ptc.capture.values.constants import IMMUTABLE_TYPES
 
 trust_package("numpy")
+_SCALARS: set[Any] = set(np.sctypeDict.values())
 IMMUTABLE_TYPES.update(
-    {
-        cls
-        for cls in np.sctypeDict.values()
-        if issubclass(cls, (np.number, np.bool_)) and not issubclass(cls, np.longdouble)
-    }
+    cls
+    for cls in _SCALARS
+    if issubclass(cls, (np.number, np.bool_)) and cls not in (np.longdouble, np.clongdouble)
 )
 IMMUTABLE_TYPES.update(type(np.dtype(cls)) for cls in (np.float64, np.float32, np.int64, np.int32))
 _ARRAY_FUNCTION = type(np.sum)  # numpy's dispatcher around its Python functions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from ptc.capture.builtins_table.core import sort_values
+from ptc.capture.builtins_table.iteration import sort_values
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.interpreter.machine import Machine
