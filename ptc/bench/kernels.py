@@ -1,9 +1,10 @@
 """Times the runtime's kernels beside torch's: matrix products, convolutions, attention, maths.
 
-`python -m ptc.bench.kernels [gemm|live|conv|depthwise|grouped|attention|maths ...]` builds one
-library of the asked families with the product's compiler and flags and prints medians of
-interleaved rounds, one thread, with the worst error relative to the largest float64 value. Must not
-know of programs: it calls the kernels of ptc/runtime directly.
+`python -m ptc.bench.kernels [gemm|live|conv|winograd|depthwise|grouped|attention|maths ...]` builds
+one library of the asked families with the product's compiler and flags and prints medians of
+interleaved rounds with the worst error relative to the largest float64 value. One thread, in that
+thread's CPU time, so that other jobs count less. Must not know of programs: it calls the kernels of
+ptc/runtime directly.
 """
 
 from __future__ import annotations
@@ -127,14 +128,18 @@ def gemm_case(m: int, n: int, k: int, *, live: bool) -> Case:
     )
 
 
-def conv_case(n: int, h: int, w: int, ic: int, oc: int, k: int, s: int, p: int, g: int) -> Case:
+def conv_case(
+    n: int, h: int, w: int, ic: int, oc: int, k: int, s: int, p: int, g: int, *, fast: bool = False
+) -> Case:
     """A convolution on channels-last memory; the peers are eager and oneDNN with packed weights."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, h, w, ic)).astype(np.float32)
     weights = rng.normal(size=(oc, ic // g, k, k)).astype(np.float32)
     bias = rng.normal(size=oc).astype(np.float32)
     oh, ow = (h + 2 * p - k) // s + 1, (w + 2 * p - k) // s + 1
-    shape = f"{n},1,{h},{w},{ic},1,{oh},{ow},{oc},1,{k},{k},1,{s},{s},0,{p},{p},1,1,1,{g}"
+    shape = (
+        f"{n},1,{h},{w},{ic},1,{oh},{ow},{oc},1,{k},{k},1,{s},{s},0,{p},{p},1,1,1,{g},{int(fast)}"
+    )
 
     def make(lib: ctypes.CDLL, index: int) -> tuple[Callable[[], object], Callable[[], Floats]]:
         packed = scratch(lib, f"packed_{index}")
@@ -147,7 +152,7 @@ def conv_case(n: int, h: int, w: int, ic: int, oc: int, k: int, s: int, p: int, 
     prepacked = torch._C._nn.mkldnn_reorder_conv2d_weight(tw.to_mkldnn(), *pair, g, list(tx.shape))
     exact = F.conv2d(tx.double(), tw.double(), tb.double(), s, p, 1, g)
     return Case(
-        f"conv {h}x{w} {ic}->{oc} {k}x{k}/{s} g{g}",
+        f"{'winograd' if fast else 'conv'} {h}x{w} {ic}->{oc} {k}x{k}/{s} g{g}",
         f"CONV({{i}}, {shape})",
         2.0 * n * oh * ow * oc * k * k * ic / g,
         make,
@@ -205,6 +210,7 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "gemm": lambda: [gemm_case(*s, live=False) for s in GEMM],
     "live": lambda: [gemm_case(*s, live=True) for s in GEMM],
     "conv": lambda: [conv_case(*s) for s in CONV],
+    "winograd": lambda: [conv_case(*s, fast=True) for s in CONV[:3]],
     "depthwise": lambda: [conv_case(*s) for s in DEPTHWISE],
     "grouped": lambda: [conv_case(*s) for s in GROUPED],
     "attention": lambda: [attention_case(*s) for s in ATTENTION],
@@ -223,9 +229,9 @@ def measure(case: Case, lib: ctypes.CDLL, index: int) -> str:
     end = time.perf_counter() + SECONDS
     while time.perf_counter() < end or len(times["ptc"]) < 5:
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = time.thread_time()
             call()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(time.thread_time() - start)
     medians = {name: statistics.median(values) for name, values in times.items()}
     ours = medians["ptc"]
     ratios = "  ".join(f"{medians[name] / ours:5.2f} x {name}" for name in case.peers)
