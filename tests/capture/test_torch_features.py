@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -310,6 +311,12 @@ def linalg_(x):
         x.repeat(2, 1, 1),
         torch.nn.functional.one_hot(torch.tensor([0, 1]), 3),
     )
+
+
+@feature(x)
+def numpy_scalars_(x):
+    rate = np.float64(0.25)
+    return x * np.sqrt(4.0) + int(np.ceil(3.2)) + rate, float(rate), rate * 2 if rate > 0 else x
 
 
 @pytest.mark.parametrize(("function", "args"), FEATURES, ids=[f.__name__ for f, _ in FEATURES])
