@@ -6,6 +6,7 @@ Owns the order of stages, their times and dumps. What a stage does is its packag
 from __future__ import annotations
 
 import ctypes
+import gc
 import re
 import tempfile
 import time
@@ -32,7 +33,7 @@ from ptc.codegen.target import Target, parse_target
 from ptc.export.api import ExportReport, export
 from ptc.export.check import check_sets
 from ptc.graph.printer import print_program
-from ptc.graph.program import AtenProgram, CapturedProgram
+from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
@@ -65,13 +66,27 @@ class BuiltGraph:
 
 def compile_graph(captured: CapturedProgram, *, freeze: bool) -> BuiltGraph:
     """Compile one captured graph. Weights are read at each call, or with `freeze` once at open."""
-    aten = functionalise(captured)
-    loops = schedule(lower(aten), ScheduleOptions(freeze=freeze))
-    entry = codegen_entry(CompiledEntry("graph", aten, loops))
-    generated = generate([entry], name="graph", live_weights=not freeze)
+    with collection_paused():
+        aten = functionalise(captured)
+        loops = schedule(lower(aten), ScheduleOptions(freeze=freeze))
+        entry = codegen_entry(CompiledEntry("graph", aten, loops))
+        generated = generate([entry], name="graph", live_weights=not freeze)
     built = toolchain.build(generated.sources, Target())
     handle, api = load_api(built.library, generated.sources.name)
     return BuiltGraph(aten, loops, handle, api, freeze)
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """No garbage collection: with a large model loaded one pass over its objects takes longer than
+    a stage, and the stages make few cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 # --- a library ----------------------------------------------------------------------------------
@@ -167,19 +182,35 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     _require_stage(options.stop_after)
     target = parse_target(options.target)
     dumper = Dumper(options.dump_dir)
-    compiled: list[CompiledEntry] = []
-    for request in entries:
-        part = dumper if len(entries) == 1 else dumper.for_part(request.name)
-        done = _compile_entry(request, part, options, log)
-        if done is not None:
-            compiled.append(done)
+    parts = [dumper if len(entries) == 1 else dumper.for_part(r.name) for r in entries]
+    functional = [
+        _functional(request, part, options, log)
+        for request, part in zip(entries, parts, strict=True)
+    ]
+    programs = [program for program in functional if program is not None]
+    if len(programs) < len(entries):
+        return None
+    # A weight that one entry writes must not be folded into another.
+    written = frozenset(name for program in programs for name in _written(program))
+    scheduled = [
+        _scheduled(program, part, options, written, log)
+        for program, part in zip(programs, parts, strict=True)
+    ]
+    compiled = [
+        CompiledEntry(request.name, program, loops)
+        for request, program, loops in zip(entries, programs, scheduled, strict=True)
+        if loops is not None
+    ]
     if len(compiled) < len(entries):
         return None
     with tempfile.TemporaryDirectory(prefix="ptc-library-") as folder:
         staged = _stage_library(compiled, name, target, options, Path(folder), dumper, log)
         if staged is None:
             return None
-        checks = _verify(entries, staged, log) if options.check else [None] * len(entries)
+        checks: list[Verification | None] = [None] * len(entries)
+        if options.check:
+            with state_kept(programs):
+                checks = _verify(entries, staged, log)
         _require_passed(checks)
         with log.stage("write"):
             files = {library.parent / path.name: path for path in staged.extra}
@@ -243,30 +274,46 @@ def _port(tensor: TensorInfo, names: Mapping[str, str]) -> Port:
     return Port(tensor.name, tensor.dtype, f"[{shape}]")
 
 
-def _compile_entry(
+def _functional(
     request: EntryRequest, dumper: Dumper, options: BuildOptions, log: _Log
-) -> CompiledEntry | None:
-    """From a callable to its scheduled program; None if `stop_after` came first."""
-    stop_after = options.stop_after
+) -> AtenProgram | None:
+    """From a callable to its functional program; None if `stop_after` came first."""
     with log.stage("capture"):
         captured = capture_entry(request, log.notes)
     dumper.text("captured", lambda: print_program(captured))
-    if stop_after == "captured":
+    if options.stop_after == "captured":
         return None
     with log.stage("aten"):
         aten = functionalise(captured)
     dumper.text("aten", lambda: print_program(aten))
-    if stop_after == "aten":
-        return None
+    return None if options.stop_after == "aten" else aten
+
+
+def _written(program: AtenProgram) -> Iterator[str]:
+    """The names of inputs that the program writes."""
+    for output in program.outputs:
+        if output.kind is OutputKind.WRITE_BACK and output.target is not None:
+            yield program.inputs[output.target].name
+
+
+def _scheduled(
+    aten: AtenProgram,
+    dumper: Dumper,
+    options: BuildOptions,
+    written: frozenset[str],
+    log: _Log,
+) -> Program | None:
+    """From a functional program to its scheduled loops; None if `stop_after` came first."""
     with log.stage("lower"):
         loops = lower(aten)
     dumper.text("loops", lambda: print_loops(loops))
-    if stop_after == "loops":
+    if options.stop_after == "loops":
         return None
     with log.stage("schedule"):
-        scheduled = schedule(loops, ScheduleOptions(freeze=True, verify=options.verify))
+        how = ScheduleOptions(freeze=True, verify=options.verify, written=written)
+        scheduled = schedule(loops, how)
     dumper.text("scheduled", lambda: print_loops(scheduled))
-    return None if stop_after == "scheduled" else CompiledEntry(request.name, aten, scheduled)
+    return None if options.stop_after == "scheduled" else scheduled
 
 
 def capture_entry(request: EntryRequest, notes: list[str] | None = None) -> CapturedProgram:
@@ -388,6 +435,26 @@ def _write_weights(
                 tensors[buffer] = described.live
     names = [(weight.name, weight.dtype.value) for weight in generated.weights]
     return write_image(path, names, tensors)
+
+
+@contextmanager
+def state_kept(programs: Sequence[AtenProgram]) -> Iterator[None]:
+    """Give the model's tensors that the programs write their content back afterwards."""
+    targets = {
+        id(live): live
+        for program in programs
+        for output in program.outputs
+        if output.kind is OutputKind.WRITE_BACK
+        and output.target is not None
+        and (live := program.inputs[output.target].live) is not None
+    }
+    saved = {key: live.detach().clone() for key, live in targets.items()}
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for key, content in saved.items():
+                targets[key].copy_(content)
 
 
 def _verify(

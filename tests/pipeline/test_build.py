@@ -1,0 +1,141 @@
+"""`ptc.build` and `ptc.export` as Python functions: libraries against eager, state, sizes, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import ptc
+from ptc.loader.model import EntryRequest
+from ptc.pipeline import STAGES, BuildOptions, build_library
+from ptc.support.diagnostics import CompileError
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.total += x.sum(0)
+        return self.linear(x) + self.total
+
+    def peek(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.total * 2
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
+
+
+def test_library_equals_eager_and_takes_numpy(tmp_path):
+    model = nn.Sequential(nn.Linear(4, 6), nn.GELU(), nn.LayerNorm(6)).eval()
+    x = torch.randn(5, 4)
+    artifact = ptc.build(model, (x,), output=tmp_path / "libnet.so")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        [artifact.library.name, artifact.header.name, artifact.manifest.name]
+    )
+    loaded = ptc.load(artifact.library)
+    torch.testing.assert_close(loaded(x), model(x))
+    from_numpy = loaded(x.numpy())
+    assert isinstance(from_numpy, np.ndarray)
+    np.testing.assert_allclose(from_numpy, model(x).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_dynamic_library_serves_every_size(tmp_path):
+    model = nn.Sequential(nn.Linear(4, 6), nn.Softmax(-1)).eval()
+    artifact = ptc.build(
+        model, (torch.randn(5, 4),), output=tmp_path / "libnet.so",
+        dynamic={"input": {0: "batch[1..64]"}},
+    )  # fmt: skip
+    loaded = artifact.load()
+    for batch in (1, 2, 7, 64):
+        x = torch.randn(batch, 4)
+        torch.testing.assert_close(loaded(x), model(x))
+    with pytest.raises(CompileError) as caught:
+        loaded(torch.randn(65, 4))
+    assert caught.value.code.startswith("PTC-R")
+
+
+def test_state_lives_in_the_session_and_the_model_keeps_its_own(tmp_path):
+    model, twin = Counter().eval(), Counter().eval()
+    twin.load_state_dict(model.state_dict())
+    x = torch.randn(2, 3)
+    artifact = ptc.build(model, (x,), output=tmp_path / "libcounter.so")
+    assert torch.equal(model.total, torch.zeros(3))
+    loaded = artifact.load()
+    for _ in range(3):
+        y = torch.randn(2, 3)
+        torch.testing.assert_close(loaded(y), twin(y))
+
+
+def test_an_entry_sees_what_another_writes(tmp_path):
+    model, twin = Counter().eval(), Counter().eval()
+    twin.load_state_dict(model.state_dict())
+    x = torch.randn(2, 3)
+    requests = [
+        EntryRequest("forward", model, (x,)),
+        EntryRequest("peek", model.peek, (x,)),
+    ]
+    report = build_library(requests, BuildOptions(output=tmp_path / "libtwo.so", name="two"))
+    assert report is not None and len(report.entries) == 2
+    loaded = ptc.load(report.library)
+    for _ in range(2):
+        y = torch.randn(2, 3)
+        torch.testing.assert_close(loaded.entry("forward")(y), twin(y))
+        torch.testing.assert_close(loaded.entry("peek")(y), twin.peek(y))
+
+
+@pytest.mark.parametrize("stage", STAGES[:-1])
+def test_stop_after_writes_no_library_but_dumps(tmp_path, stage):
+    request = EntryRequest("forward", nn.Linear(3, 2).eval(), (torch.randn(1, 3),))
+    options = BuildOptions(
+        output=tmp_path / "out", name="net", stop_after=stage, dump_dir=tmp_path / "dump"
+    )
+    assert build_library([request], options) is None
+    assert not (tmp_path / "out").exists()
+    assert any((tmp_path / "dump").iterdir())
+
+
+def test_unknown_stage():
+    request = EntryRequest("forward", nn.Linear(3, 2).eval(), (torch.randn(1, 3),))
+    with pytest.raises(CompileError) as caught:
+        build_library([request], BuildOptions(stop_after="nowhere"))
+    assert caught.value.code == "PTC-U003"
+
+
+def test_branch_on_data_is_refused_with_the_line(tmp_path):
+    class Branch(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if x.sum() > 0:
+                return x
+            return -x
+
+    with pytest.raises(CompileError) as caught:
+        ptc.build(Branch(), (torch.ones(2),), output=tmp_path / "libbranch.so")
+    diagnostic = caught.value.diagnostic
+    assert diagnostic.code == "PTC-B001" and diagnostic.hint
+    assert diagnostic.location.text.strip() == "if x.sum() > 0:"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("format", ["onnx", "ptir"])
+def test_export_is_checked_and_lands(tmp_path, format):
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)).eval()
+    path = tmp_path / f"net.{format}"
+    report = ptc.export(model, (torch.randn(3, 4),), format=format, output=path)
+    assert path.exists() and report.worst_error is not None and report.worst_error < 1e-4
+
+
+def test_unknown_format_leaves_nothing(tmp_path):
+    with pytest.raises(CompileError) as caught:
+        ptc.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),), format="gif",
+                   output=tmp_path / "x.gif")  # fmt: skip
+    assert caught.value.code == "PTC-E001"
+    assert not list(tmp_path.iterdir())
