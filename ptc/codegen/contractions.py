@@ -26,11 +26,13 @@ GEMM_TYPES = (DType.F32, DType.F64, DType.I32, DType.I64)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What contractions need to know of the library: f32 lanes; which buffers are constant."""
+    """What contractions need to know of the library: f32 lanes; which buffers are constant; a name
+    for this contraction's own buffers that no other has."""
 
     lanes: int
     frozen: frozenset[BufferKind]
     written: frozenset[str]
+    zone: str
 
 
 @dataclass(slots=True)
@@ -69,7 +71,7 @@ class ContractionWriter:
 
     def written_out(self, name: str, order: Sequence[str]) -> View:
         """The operand evaluated into a zone buffer with dimensions `order`."""
-        made, buffer, fill = dense_view(self.kernel, name, order, f"zone.{self.kernel.name}.{name}")
+        made, buffer, fill = dense_view(self.kernel, name, order, f"{self.options.zone}.{name}")
         self.before.append(fill)
         self.zone.append(buffer)
         self.buffers[buffer.name] = buffer

@@ -51,6 +51,7 @@ class KernelCompiler:
     written: frozenset[str] = frozenset()
     packed: dict[str, KernelCode] = field(default_factory=dict[str, KernelCode])
     zones: list[list[Buffer]] = field(default_factory=list[list[Buffer]])
+    contractions: int = 0
 
     def for_entry(self) -> KernelCompiler:
         """The same options, nothing prepared yet."""
@@ -79,7 +80,8 @@ class KernelCompiler:
         constant = {BufferKind.LITERAL}
         if not self.live_weights:
             constant |= {BufferKind.WEIGHT, BufferKind.PREPARED}
-        return Options(self.lanes, frozenset(constant), self.written)
+        self.contractions += 1
+        return Options(self.lanes, frozenset(constant), self.written, f"zone{self.contractions}")
 
     def _loops(self, kernel: Kernel, program: Program, buffers: Mapping[str, Buffer]) -> Call:
         code = kernel_code(kernel, buffers, program.sizes, self.lanes, threads=self.threads)

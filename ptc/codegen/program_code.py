@@ -229,7 +229,9 @@ class _ProgramWriter:
             if not _compact(buffer):
                 raise InternalError("codegen", f"output {output} is not compact")
             size = self.index(self.byte_size(buffer))
-            lines.append(f"__builtin_memcpy(f->outputs[{position}], {names[output]}, (size_t)({size}));")
+            lines.append(
+                f"__builtin_memcpy(f->outputs[{position}], {names[output]}, (size_t)({size}));"
+            )
         return lines
 
     # -- the entry

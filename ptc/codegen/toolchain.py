@@ -305,7 +305,7 @@ def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
 
 
 def _platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
-    """The platform, for a compiler that builds for several; it must be this machine's for others."""
+    """The platform, for compilers that build for several; others build for this machine only."""
     if target.isa == "native":
         return ()
     if Path(compiler.command[0]).name == "zig":
@@ -315,7 +315,7 @@ def _platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
             "PTC-C005",
             f"the compiler `{' '.join(compiler.command)}` builds for {platform.machine()}, "
             f"not for {target.triple}",
-            hint="`pip install ptc[zig]` and set PTC_CXX to its `zig c++`, or name a cross compiler",
+            hint="`pip install ptc[zig]` and set PTC_CXX to its `zig c++`, or to a cross compiler",
         )
     return ("--target=" + target.triple,) if compiler.is_clang else ()
 

@@ -505,6 +505,8 @@ static ptc_status open_model(const ptc_open_options* options, ptc_model** result
     close_model(model);
     return status;
   }
+  // What was packed is not read again; the pages come back from the file if it is.
+  if (model->file) madvise(model->file, model->file_bytes, MADV_DONTNEED);
   *result = model;
   return PTC_OK;
 }

@@ -364,3 +364,38 @@ def test_grouped_transposed_convolution(live: bool) -> None:
     library = check(p, live=live, factor=8.0)
     text = "".join(u.text for u in library.generated.sources.units)
     assert "conv_transpose<" in text
+
+
+def test_equal_names_do_not_share_memory() -> None:
+    """Two products called the same, each with two operands that are written out first."""
+    check(
+        program("""
+        program twice
+        input a: f32[9, 24] strides(24, 1)
+        input c: f32[24, 21] strides(21, 1)
+        input d: f32[21, 70] strides(70, 1)
+        temp t: f32[9, 21] strides(21, 1)
+        output y: f32[9, 70] strides(70, 1)
+        inputs a, c, d
+        outputs y
+        template product: gemm f32
+          extent b = 1
+          extent m = 9
+          extent n = 21
+          extent k = 24
+          operand a(b, m, k) = abs(a[m, k])
+          operand b(b, k, n) = tanh(c[k, n])
+          epilogue:
+            t[m, n] = %acc
+        template product: gemm f32
+          extent b = 1
+          extent m = 9
+          extent n = 70
+          extent k = 21
+          operand a(b, m, k) = tanh(t[m, k])
+          operand b(b, k, n) = abs(d[k, n])
+          epilogue:
+            y[m, n] = %acc
+    """),
+        factor=8.0,
+    )
