@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 import torch.utils.checkpoint
+from torch._higher_order_ops.associative_scan import associative_scan
 from torch.nn.modules import transformer
 
 from ptc.capture.errors import GraphBreak
@@ -34,6 +35,7 @@ def _trace(vm: TorchMachine, function: Any, args: list[Value], kwargs: dict[str,
 REPLACED: dict[types.FunctionType, types.FunctionType] = {
     torch.nn.TransformerEncoder.forward: polyfills.transformer_encoder,
     transformer._detect_is_causal_mask: polyfills.detect_is_causal_mask,
+    associative_scan: polyfills.associative_scan,
 }
 
 
@@ -111,6 +113,17 @@ _refuse(
 )
 # Torch's own functions marked so are plain Python underneath
 see_through(torch._compile._disable_dynamo(lambda: None), "fn")  # type: ignore[arg-type]
+
+
+@builtin(torch.backends.mha.get_fastpath_enabled)
+def _no_fast_path(vm: TorchMachine) -> Value:
+    """The fused operators of eager compute what the layers spell out."""
+    return ConstantValue(False)
+
+
+@builtin(polyfills.eager_fast_path)
+def _fast_path_in_eager(vm: TorchMachine) -> Value:
+    return ConstantValue(torch.backends.mha.get_fastpath_enabled())
 
 
 # -- questions with one answer --------------------------------------------------------------------

@@ -107,10 +107,44 @@ def transformer_encoder(
     return output
 
 
+def eager_fast_path() -> bool:
+    """Whether eager may run encoder layers in one fused operator. Answered by its handler:
+    captured programs are told that they may not."""
+    raise NotImplementedError
+
+
+def associative_scan(
+    combine_fn: Any, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
+) -> Any:
+    """All prefixes of `xs` along `dim` under an associative function. In round k each position
+    covers the 2**k positions before it, so it takes log2 of the length in rounds."""
+    single = isinstance(xs, torch.Tensor)
+    parts = [xs] if single else list(xs)
+    if reverse:
+        parts = [part.flip([dim]) for part in parts]
+    length = parts[0].shape[dim]
+    shift = 1
+    while shift < length:
+        earlier = [part.narrow(dim, 0, length - shift) for part in parts]
+        later = [part.narrow(dim, shift, length - shift) for part in parts]
+        if single:
+            joined = [combine_fn(earlier[0], later[0])]
+        else:
+            joined = list(combine_fn(type(xs)(earlier), type(xs)(later)))
+        parts = [
+            torch.cat([part.narrow(dim, 0, shift), new], dim)
+            for part, new in zip(parts, joined, strict=True)
+        ]
+        shift = shift * 2
+    if reverse:
+        parts = [part.flip([dim]) for part in parts]
+    return parts[0] if single else type(xs)(parts)
+
+
 def _runs_nested(encoder: Any, src: Any) -> bool:
     """Whether eager would use nested tensors, but for the padding's place."""
     layer = encoder.layers[0]
-    if not torch.backends.mha.get_fastpath_enabled() or torch.is_autocast_enabled():
+    if not eager_fast_path() or torch.is_autocast_enabled():
         return False
     if not getattr(encoder, "use_nested_tensor", False) or layer.training or src.dim() != 3:
         return False
