@@ -209,8 +209,7 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
             return None
         checks: list[Verification | None] = [None] * len(entries)
         if options.check:
-            with state_kept(programs):
-                checks = _verify(entries, staged, log)
+            checks = _verify(entries, programs, staged, log)
         _require_passed(checks)
         with log.stage("write"):
             files = {library.parent / path.name: path for path in staged.extra}
@@ -458,7 +457,10 @@ def state_kept(programs: Sequence[AtenProgram]) -> Iterator[None]:
 
 
 def _verify(
-    requests: Sequence[EntryRequest], staged: _Staged, log: _Log
+    requests: Sequence[EntryRequest],
+    programs: Sequence[AtenProgram],
+    staged: _Staged,
+    log: _Log,
 ) -> list[Verification | None]:
     with log.stage("check"):
         found: list[Verification | None] = []
@@ -466,13 +468,9 @@ def _verify(
             # A library of its own per entry: state that one entry's runs leave is not another's.
             loaded = load(staged.library)
             entry = loaded.entry(info.name)
-            found.append(
-                verify_entry(
-                    request.function,
-                    entry,
-                    _sets(request, [(s.name, s.lower, s.upper) for s in info.sizes]),
-                )
-            )
+            sizes = [(size.name, size.lower, size.upper) for size in info.sizes]
+            with state_kept(programs):
+                found.append(verify_entry(request.function, entry, _sets(request, sizes)))
         return found
 
 
