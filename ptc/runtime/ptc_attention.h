@@ -30,7 +30,7 @@ namespace detail {
 
 constexpr int kScoreVectors = kPanelVectors, kScoreWidth = kScoreVectors * native_lanes<float>;
 constexpr int kQueryRows = 4 * tile_rows(kScoreVectors);
-constexpr int kScorePanels = 256 / kScoreWidth, kKeyBlock = kScorePanels * kScoreWidth;
+constexpr int kScorePanels = 512 / kScoreWidth, kKeyBlock = kScorePanels * kScoreWidth;
 // With at most this many queries packing the keys does not pay: their rows are read in place.
 constexpr i64 kFewQueries = 4;
 

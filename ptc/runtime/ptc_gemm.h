@@ -102,10 +102,12 @@ inline Split split_work(Pool* pool, i64 panels, i64 m, i64 b_bytes) {
   return {panels, shares, panels * shares, rows_outer};
 }
 
-// One row times two neighbouring full panels: six or eight chains of additions cover the latency,
-// and the weights, read once, come from L3 or memory: prefetched 2 KB ahead.
-template <class T, int NV> PTC_NOINLINE void gemv_kernel(i64 k, const T* a, const T* b, T* c) {
-  constexpr int L = native_lanes<T>, line = 64 / (int)sizeof(T), ahead = 2048 / (int)sizeof(T);
+// One row times two neighbouring full panels: six or eight chains of additions cover the latency.
+// Weights that come from memory (Far) are prefetched 2 KB ahead; those in L3 arrive faster without.
+constexpr i64 kFarBytes = 16 << 20;
+template <class T, int NV, bool Far>
+PTC_NOINLINE void gemv_kernel(i64 k, const T* a, const T* b, T* c) {
+  constexpr int L = native_lanes<T>;
   typedef vec<T, L> V;
   const T* b1 = b + k * NV * L;
   V total[2 * NV];
@@ -116,10 +118,13 @@ template <class T, int NV> PTC_NOINLINE void gemv_kernel(i64 k, const T* a, cons
     for (int j = 0; j < 2 * NV; ++j) acc[j] = V(T(0));
     for (i64 i = k0, end = min_of(k, k0 + kChunk); i < end; ++i) {
       V x = V(a[i]);
+      if constexpr (Far) {
+        constexpr int line = 64 / (int)sizeof(T), ahead = 2048 / (int)sizeof(T);
 #pragma GCC unroll 8
-      for (int j = 0; j < NV * L; j += line) {
-        __builtin_prefetch(b + ahead + j);
-        __builtin_prefetch(b1 + ahead + j);
+        for (int j = 0; j < NV * L; j += line) {
+          __builtin_prefetch(b + ahead + j);
+          __builtin_prefetch(b1 + ahead + j);
+        }
       }
 #pragma GCC unroll 4
       for (int j = 0; j < NV; ++j) {
@@ -137,11 +142,12 @@ template <class T, int NV> PTC_NOINLINE void gemv_kernel(i64 k, const T* a, cons
 }
 
 template <class T, int NV, int Widths>
-inline void gemv_pair(int vectors, i64 k, const T* a, const T* b, T* c) {
+inline void gemv_pair(int vectors, bool far, i64 k, const T* a, const T* b, T* c) {
   if constexpr (NV >= 1) {
     if constexpr ((Widths >> NV & 1) != 0)
-      if (vectors == NV) return gemv_kernel<T, NV>(k, a, b, c);
-    gemv_pair<T, NV - 1, Widths>(vectors, k, a, b, c);
+      if (vectors == NV)
+        return (far ? gemv_kernel<T, NV, true> : gemv_kernel<T, NV, false>)(k, a, b, c);
+    gemv_pair<T, NV - 1, Widths>(vectors, far, k, a, b, c);
   }
 }
 
@@ -149,6 +155,7 @@ template <class T, i64 N, class E>
 inline void gemv_packed(Pool* pool, i64 n, i64 k, const T* a, const T* packed, int width,
                         const E& epilogue) {
   constexpr int L = native_lanes<T>, widths = packed_widths<T, N>();
+  const bool far = n * k * (i64)sizeof(T) > kFarBytes;
   parallel_for(pool, ceil_div(n, 2 * width), 1, [&](i64 begin, i64 end, int) {
     for (i64 u = begin; u < end; ++u) {
       i64 n0 = u * 2 * width;
@@ -156,7 +163,7 @@ inline void gemv_packed(Pool* pool, i64 n, i64 k, const T* a, const T* packed, i
       if (vectors == 2 * (width / L)) {
         TileBuffer<T, 2 * kPanelVectors * L> buffer;
         T* c = buffer.values;
-        gemv_pair<T, kPanelVectors, widths>(width / L, k, a, packed + k * n0, c);
+        gemv_pair<T, kPanelVectors, widths>(width / L, far, k, a, packed + k * n0, c);
         finish_tile(c, 2 * width, 0, 1, n0, columns, epilogue);
         continue;
       }
