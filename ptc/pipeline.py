@@ -322,7 +322,7 @@ def capture_entry(request: EntryRequest, notes: list[str] | None = None) -> Capt
     is taken to be at least 2; `notes` then says so.
     """
     try:
-        return _capture(request, request.dynamic)
+        captured = _capture(request, request.dynamic)
     except CompileError as error:
         narrowed = _without_ones(request) if error.code == "PTC-B009" else None
         if narrowed is None:
@@ -334,7 +334,9 @@ def capture_entry(request: EntryRequest, notes: list[str] | None = None) -> Capt
                 f"{names}: sizes from 2 on, because {error.diagnostic.location} treats 1 apart; "
                 "a range such as `[1..64]` asks for all or an error"
             )
-        return captured
+    if notes is not None:
+        notes.extend(note for note in captured.notes if note not in notes)
+    return captured
 
 
 def _capture(request: EntryRequest, spec: DynamicSpec | None) -> CapturedProgram:

@@ -200,13 +200,23 @@ def is_original(value: Value, original: Any) -> bool:
     return getattr(value, "obj", NO_OBJECT) is original is not NO_OBJECT
 
 
-def refuse_effects(effects: Effects, code: types.CodeType) -> None:
+def refuse_effects(effects: Effects, code: types.CodeType) -> tuple[str, ...]:
     """Whole programs have no caller's objects to write to (until effect nodes exist). Writes that
     end with what was there before (a context variable set and reset) are none, nor are writes to
-    the dictionary that a call of `code` makes for its `**kwargs`."""
+    the dictionary that a call of `code` makes for its `**kwargs`. What is left out although it was
+    an effect (warnings, attributes that no call reads) is returned, a sentence each."""
+    left_out: list[str] = []
     for key, entry in effects.log.items():
         kind = key[0]
-        if kind == "call" or _UNCHANGED.get(kind, _never)(entry):
+        if kind == "call":
+            left_out.append(f"the call of `{entry.name}` in the model is left out")
+            continue
+        if _UNCHANGED.get(kind, _never)(entry):
+            if kind == "attribute" and not entry[2]:
+                left_out.append(
+                    f"the model's write to `{entry[1]}` of {entry[0].describe()} is left out: "
+                    "no call reads it"
+                )
             continue
         if kind == "content" and _is_keyword_dict(entry, code):
             continue
@@ -222,6 +232,7 @@ def refuse_effects(effects: Effects, code: types.CodeType) -> None:
             f"the program writes to {what}, which outlives the call",
             "return the value instead, or keep it in a registered buffer",
         )
+    return tuple(dict.fromkeys(left_out))
 
 
 def _never(entry: Any) -> bool:

@@ -126,13 +126,14 @@ def whole_program(
     vm: TorchMachine, frame: Frame, result: Value, arguments: CallArguments, name: str
 ) -> CapturedProgram:
     """The program of a frame that returned `result`."""
-    refuse_effects(vm.effects, frame.code)
+    notes = refuse_effects(vm.effects, frame.code)
     collector = _Result(vm)
     structure = collector.describe(result, "")
     program = finish_program(vm, collector.outputs, name, collector.names)
     program.arguments = arguments.structure(vm)
     program.result = structure
     program.location = frame.location()
+    program.notes = notes
     return program
 
 

@@ -128,6 +128,7 @@ class CapturedProgram:
     result       structure of the value returned, Leaf indices count positions in `outputs`.
                  None for a segment.
     dims         symbolic sizes by symbol name (`s0`), as they occur in `meta["val"]` shapes.
+    notes        what the user should know of the capture, a sentence each.
     fake_mode    the FakeTensorMode (with ShapeEnv) of all `meta["val"]`.
     """
 
@@ -140,6 +141,7 @@ class CapturedProgram:
     result: Structure | None = None
     name: str = "model"
     location: Location | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
