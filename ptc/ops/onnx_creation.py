@@ -135,6 +135,19 @@ def _triangle(b: OnnxBuilder, x: OnnxTensor, diagonal: Size, upper: int) -> Onnx
     return b.cast(b.op("Trilu", b.cast(x, wide), b.size(diagonal), upper=upper), b.dtype)
 
 
+def _triangle_indices(lower: bool) -> Any:
+    def rule(b: OnnxBuilder, row: int, column: int, offset: int, *rest: Any) -> OnnxTensor:
+        """The coordinates of a triangle: constants, since the sizes are numbers."""
+        make = torch.tril_indices if lower else torch.triu_indices
+        return b.constant(make(row, column, offset).tolist(), b.dtype)
+
+    return rule
+
+
+onnx(aten.tril_indices.default)(_triangle_indices(lower=True))
+onnx(aten.triu_indices.default)(_triangle_indices(lower=False))
+
+
 def sizes_of(values: Sequence[Size]) -> list[int | None]:
     """Sizes as numbers where they are; None for symbolic ones."""
     return [Index.of(value).constant for value in values]

@@ -353,3 +353,12 @@ def dropout(b: OnnxBuilder, x: OnnxTensor, p: float, train: bool | None) -> Any:
     if train is not False and p:
         raise CompileError("PTC-E021", "dropout in training mode draws other numbers in ONNX")
     return x, b.op("Expand", b.constant(True, DType.BOOL), b.sizes(b.shape))
+
+
+@onnx(aten.signbit.default)
+def signbit(b: OnnxBuilder, x: OnnxTensor) -> OnnxTensor:
+    """True for negative numbers, -0.0 included."""
+    value = b.cast(x, compute_type(x.dtype))
+    if value.dtype.is_float:
+        return _is_negative(b, value)
+    return compare(b, "Less", value, number(b, 0, value))

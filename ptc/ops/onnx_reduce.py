@@ -10,7 +10,16 @@ import torch
 
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType
-from ptc.ops.onnx_elementwise import compare, compute_type, is_nan, number, where
+from ptc.ops.onnx_elementwise import (
+    Operand,
+    compare,
+    compute_type,
+    is_nan,
+    number,
+    operand,
+    promoted,
+    where,
+)
 from ptc.ops.onnx_protocol import OnnxBuilder, OnnxTensor, Size
 from ptc.ops.onnx_registry import onnx
 from ptc.ops.onnx_views import axes
@@ -326,3 +335,66 @@ def stable_sort(
     """All of a dimension in order; equal elements keep theirs (TopK takes the lower index
     first)."""
     return _top(b, x, x.dims[dim] if x.rank else 1, dim, descending)
+
+
+# --- places in sorted sequences -------------------------------------------------------------------
+
+
+def _places(b: OnnxBuilder, row: OnnxTensor, values: OnnxTensor, right: bool) -> OnnxTensor:
+    """How many elements of `row` (its last dimension) come before each of `values`. NaN counts as
+    the greatest number, as in eager."""
+    common = compute_type(promoted(row, values))
+    edges = b.op("Unsqueeze", b.cast(row, common), axes(b, [-2]))
+    wanted = b.op("Unsqueeze", b.cast(values, common), axes(b, [-1]))
+    before = compare(b, "LessOrEqual" if right else "Less", edges, wanted)
+    if common.is_float:
+        nan_edge, nan_value = is_nan(b, edges), is_nan(b, wanted)
+        other = b.op("Or", b.op("Not", nan_edge), b.constant(right, DType.BOOL))
+        before = b.op("Or", before, b.op("And", nan_value, other))
+    counts = b.op("ReduceSum", b.cast(before, DType.I64), axes(b, [-1]), keepdims=0)
+    return b.cast(counts, b.dtype)
+
+
+@onnx(aten.bucketize.Tensor, aten.bucketize.Scalar)
+def bucketize(
+    b: OnnxBuilder, values: Operand, boundaries: OnnxTensor, out_int32: bool, right: bool
+) -> OnnxTensor:
+    """The bucket of each value."""
+    if not isinstance(values, OnnxTensor):
+        return _of_number(b, boundaries, values, right)
+    flat = b.op("Reshape", values, axes(b, [-1]))
+    flat = OnnxTensor(flat.name, values.dtype, (count_of(values, range(values.rank)),))
+    return b.op("Reshape", _places(b, boundaries, flat, right), b.sizes(b.shape), allowzero=1)
+
+
+@onnx(aten.searchsorted.Tensor)
+def searchsorted(
+    b: OnnxBuilder, row: OnnxTensor, values: OnnxTensor, out_int32: bool, right: bool,
+    side: str | None, sorter: OnnxTensor | None,
+) -> OnnxTensor:  # fmt: skip
+    """The place of each value in the sorted sequence of its row, or in the only one."""
+    if sorter is not None:
+        gathered = b.op("GatherElements", row, sorter, axis=-1)
+        row = OnnxTensor(gathered.name, row.dtype, row.shape)
+    after = right or side == "right"
+    if row.rank == 1:
+        return bucketize(b, values, row, out_int32, after)
+    return _places(b, row, values, after)
+
+
+@onnx(aten.searchsorted.Scalar)
+def searchsorted_number(
+    b: OnnxBuilder, row: OnnxTensor, value: Operand, out_int32: bool, right: bool,
+    side: str | None, sorter: OnnxTensor | None,
+) -> OnnxTensor:  # fmt: skip
+    """The place of one number."""
+    if sorter is not None:
+        gathered = b.op("GatherElements", row, sorter, axis=-1)
+        row = OnnxTensor(gathered.name, row.dtype, row.shape)
+    return _of_number(b, row, value, right or side == "right")
+
+
+def _of_number(b: OnnxBuilder, row: OnnxTensor, value: Operand, right: bool) -> OnnxTensor:
+    single = operand(b, value, promoted(row, value))
+    single = OnnxTensor(b.op("Reshape", single, axes(b, [1])).name, single.dtype, (Index.const(1),))
+    return b.op("Reshape", _places(b, row, single, right), axes(b, []))
