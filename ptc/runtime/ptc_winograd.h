@@ -66,17 +66,22 @@ PTC_NOINLINE inline void pack_winograd(float* packed, const Conv& c, const float
     int columns = (int)min_of(width, c.oc - n0), real = (int)ceil_div(columns, L) * L;
     float* panel = packed + n0 * kPositions * c.ic;
     for (i64 i = 0; i < c.ic; ++i)
-      for (int o = 0; o < real; ++o) {
-        const float* f = w + (n0 + o) * s_o + i * s_i;
-        double half[kTile][3];
+      for (int o = 0; o < real; o += L) {
+        const float* from = w + (n0 + o) * s_o + i * s_i;
+        f64v half[kTile][3];
+        for (int x = 0; x < 3; ++x) {
+          f64v f[3];
+          for (int r = 0; r < 3; ++r)
+            f[r] = convert<double>(load_strided<float, L>(from + r * s_kh + x * s_kw, s_o));
+          for (int r = 0; r < kTile; ++r)
+            half[r][x] = f64v(g[r][0]) * f[0] + f64v(g[r][1]) * f[1] + f64v(g[r][2]) * f[2];
+        }
         for (int r = 0; r < kTile; ++r)
-          for (int x = 0; x < 3; ++x)
-            half[r][x] = g[r][0] * f[x * s_kw] + g[r][1] * f[s_kh + x * s_kw] +
-                         g[r][2] * f[2 * s_kh + x * s_kw];
-        for (int r = 0; r < kTile; ++r)
-          for (int x = 0; x < kTile; ++x)
-            panel[((r * kTile + x) * c.ic + i) * real + o] =
-                (float)(g[x][0] * half[r][0] + g[x][1] * half[r][1] + g[x][2] * half[r][2]);
+          for (int x = 0; x < kTile; ++x) {
+            f64v u = f64v(g[x][0]) * half[r][0] + f64v(g[x][1]) * half[r][1] +
+                     f64v(g[x][2]) * half[r][2];
+            store(panel + ((r * kTile + x) * c.ic + i) * real + o, convert<float>(u));
+          }
       }
   }
 }
