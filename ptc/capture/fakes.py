@@ -242,6 +242,15 @@ def _symbolic_strides(tensor: torch.Tensor, shape: list[Any]) -> list[Any]:
     return strides
 
 
+def known_number(fake: torch.Tensor) -> bool | int | float | None:
+    """The content of a fake tensor made from one Python number, and of what was computed from such
+    tensors alone. Torch forgets it when the tensor is written to."""
+    constant = getattr(fake, "constant", None)
+    if constant is None or constant.dim() or constant.is_complex():
+        return None
+    return constant.item()
+
+
 def expression_of(value: torch.SymInt | torch.SymFloat | torch.SymBool) -> sympy.Basic:
     return value.node.expr
 

@@ -10,11 +10,13 @@ A leaf is called on fake tensors and put into the graph, though it may be writte
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
 
+from ptc.capture import fakes
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import FALLBACKS, builtin, pure
 from ptc.capture.values.base import Value
@@ -87,6 +89,15 @@ _READS_DATA = frozenset(
         "__str__",
     }
 )
+# What they give for a tensor whose one number is known
+_READ_KNOWN: dict[str, Any] = {
+    "item": lambda number: number,
+    "tolist": lambda number: number,
+    "__index__": operator.index,
+    "__int__": int,
+    "__float__": float,
+    "__bool__": bool,
+}
 _HINT_ITEM = "keep the value as a tensor"
 
 
@@ -154,6 +165,10 @@ def method_call(vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str
     """`args[0].name(*args[1:])`"""
     owner = args[0]
     if name in _READS_DATA:
+        known = _READ_KNOWN.get(name)
+        number = fakes.known_number(owner.fake) if isinstance(owner, TensorValue) else None
+        if known is not None and number is not None and len(args) == 1:
+            return ConstantValue(known(number))
         raise GraphBreak(
             "PTC-B002",
             f"Tensor.{name}() reads the data of {owner.describe()} into Python",

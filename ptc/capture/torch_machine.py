@@ -56,6 +56,8 @@ _HOST_MODULES = tuple(
     )
 )
 _NUMBERS = (bool, int, float, complex)
+# Calls that read tensors given for their bounds as numbers, if one bound is a number
+_TAKES_NUMBERS = frozenset({"clamp", "clamp_", "clip", "clip_"})
 
 
 class TorchMachine(Machine):
@@ -157,7 +159,7 @@ class TorchMachine(Machine):
             elements = [self._convert(element, leaf) for element in value.items]
             return tuple(elements)
         if isinstance(value, SliceValue):
-            return slice(*(self._convert(part, leaf) for part in value.parts))
+            return slice(*(self._convert(known_number(part), leaf) for part in value.parts))
         if isinstance(value, DictValue):
             return {k.constant(): self._convert(v, leaf) for k, v in self.dict_items(value)}
         try:
@@ -174,6 +176,9 @@ class TorchMachine(Machine):
     ) -> Value:
         """Run a torch function on fakes; it becomes a node if its result is a tensor, or if it
         changes one."""
+        if _name_of(target).rpartition(".")[2] in _TAKES_NUMBERS:
+            args = [*args[:1], *map(known_number, args[1:])]
+            kwargs = {name: known_number(value) for name, value in kwargs.items()}
         fake_args = [self.host_argument(arg) for arg in args]
         fake_kwargs = {name: self.host_argument(value) for name, value in kwargs.items()}
         function = _method_caller(target) if op == "call_method" else target
@@ -417,6 +422,15 @@ class TorchMachine(Machine):
                 number, lambda o=operands, n=number: self.number_node(host, o, n)
             )
         return result
+
+
+def known_number(value: Value) -> Value:
+    """A tensor that holds one number which the program wrote down, as that number."""
+    if isinstance(value, TensorValue):
+        number = fakes.known_number(value.fake)
+        if number is not None:
+            return ConstantValue(number)
+    return value
 
 
 def _constant_of(number: Any) -> Any:

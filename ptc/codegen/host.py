@@ -87,7 +87,7 @@ def host_unit(
         lines += [f"// --- entry {number}: {entry.name}, {code.kernels} kernels", ""]
         lines += [code.functions, *_entry_tables(entry, number, weights)]
         lines += [*_table("PreparedSpec", f"prepared{number}", code.prepared), ""]
-    lines += _entry_specs(entries, codes)
+    lines += _entry_specs(entries, codes, weights)
     lines += _weight_specs(weights)
     lines += _feature_table(target)
     file = "nullptr" if weights_file is None else string_literal(weights_file)
@@ -148,12 +148,16 @@ def _write_backs(entry: Entry, weights: Sequence[Weight]) -> list[str]:
     return rows
 
 
-def _entry_specs(entries: Sequence[Entry], codes: Sequence[EntryCode]) -> list[str]:
+def _entry_specs(
+    entries: Sequence[Entry], codes: Sequence[EntryCode], weights: Sequence[Weight]
+) -> list[str]:
     rows: list[str] = []
     for n, (entry, code) in enumerate(zip(entries, codes, strict=True)):
         outputs = len(entry.program.outputs)
-        backs = len(entry.write_backs)
-        counts = [len(entry.arguments), outputs - backs, outputs, len(entry.program.sizes), backs]
+        own = outputs - len(entry.write_backs)
+        # Live weights are the caller's: only `run_raw` runs such an entry, which writes none back.
+        backs = len(_write_backs(entry, weights))
+        counts = [len(entry.arguments), own, outputs, len(entry.program.sizes), backs]
         counts.append(code.raw_inputs)
         tables = [
             f"inputs{n}" if counts[0] else "nullptr",

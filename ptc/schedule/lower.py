@@ -185,8 +185,10 @@ class _Lowering:
     def _check(self, node: Node, result: Any, expected: Any) -> None:
         """A rule's result has the type and shape that torch computed."""
         if isinstance(expected, list | tuple):
-            for got, want in zip(result, expected, strict=False):
-                if got is not None and want is not None:
+            read = {user.args[1] for user in node.users if user.target is operator.getitem}
+            for number, (got, want) in enumerate(zip(result, expected, strict=False)):
+                # Torch's own rule may name another type for statistics than its kernel gives.
+                if got is not None and want is not None and number in read:
                     self._check(node, got, want)
             return
         if not isinstance(expected, torch.Tensor) or not isinstance(result, TensorValue):

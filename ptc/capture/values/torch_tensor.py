@@ -9,6 +9,7 @@ import torch
 import torch.fx
 
 from ptc.capture.errors import DataDependentBranch, GraphBreak
+from ptc.capture.fakes import known_number
 from ptc.capture.sources import Source
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.constants import IMMUTABLE_TYPES, ConstantValue
@@ -105,6 +106,9 @@ class TensorValue(Instance):
             if self.fake.numel() == 0:
                 ambiguous = "Boolean value of Tensor with no values is ambiguous"
             raise vm.exception(RuntimeError, ambiguous)
+        number = known_number(self.fake)
+        if number is not None:
+            return bool(number)
         raise DataDependentBranch(
             "PTC-B001", f"a branch depends on the data of {self.describe()}", _HINT_BRANCH
         )
@@ -195,6 +199,9 @@ class TensorValue(Instance):
     def convert(self, vm: TorchMachine, to: type) -> Value | None:  # type: ignore[override]
         if to is bool:
             return None
+        number = known_number(self.fake)
+        if number is not None:
+            return ConstantValue(to(number))
         raise GraphBreak(
             "PTC-B002", f"{to.__name__}() reads the data of {self.describe()}", _HINT_ITEM
         )
