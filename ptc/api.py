@@ -15,7 +15,7 @@ from typing import Any
 from torch import nn
 
 from ptc import pipeline
-from ptc.export.api import ExportReport
+from ptc.exporters.api import ExportReport
 from ptc.hosting import LoadedArtifact, load
 from ptc.hosting.input_spec import parse_dynamic
 from ptc.loader.dynamic import dynamic_spec

@@ -30,8 +30,8 @@ from ptc.codegen import toolchain
 from ptc.codegen.entry import Entry
 from ptc.codegen.generate import Generated, generate, with_manifest
 from ptc.codegen.target import Target, parse_target
-from ptc.export.api import ExportReport, export
-from ptc.export.check import check_sets
+from ptc.exporters.api import ExportReport, export
+from ptc.exporters.check import check_sets
 from ptc.graph.printer import print_program
 from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
 from ptc.hosting import load

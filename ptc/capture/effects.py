@@ -197,6 +197,8 @@ def is_original(value: Value, original: Any) -> bool:
     """Whether `value` stands for exactly this object from outside."""
     if isinstance(value, ConstantValue):
         return value.value is original
+    if getattr(value, "live", None) is not None:  # a tensor
+        return value.live is original  # type: ignore[attr-defined]
     return getattr(value, "obj", NO_OBJECT) is original is not NO_OBJECT
 
 

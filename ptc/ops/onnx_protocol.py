@@ -1,6 +1,6 @@
 """What an ONNX rule is written against: tensor values and the builder.
 
-`ptc/ops` owns the protocol; `ptc/export/onnx` implements it. A rule sees operators' arguments as
+`ptc/ops` owns the protocol; `ptc/exporters/onnx` implements it. A rule sees operators' arguments as
 torch's schema orders them, with tensors as `OnnxTensor`, symbolic ints as `Index`, everything else
 as it is, and emits operators of the standard domain.
 """

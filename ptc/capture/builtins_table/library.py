@@ -218,7 +218,7 @@ class _DeepCopy:
         known = self.done.get(id(obj))
         if known is not None:
             return known
-        if obj.is_constant() or isinstance(obj, (FunctionValue, ClassValue, BuiltinValue)):
+        if isinstance(obj, (ConstantValue, FunctionValue, ClassValue, BuiltinValue)):
             return obj
         self.originals.append(obj)
         return self._copied(obj)

@@ -15,10 +15,10 @@ import pytest
 import torch
 from torch._ops import OpOverload
 
-from ptc.export.formats import ExportOptions
-from ptc.export.onnx import run
-from ptc.export.onnx.format import DEFAULT_OPSET
-from ptc.export.onnx.translate import translate
+from ptc.exporters.formats import ExportOptions
+from ptc.exporters.onnx import run
+from ptc.exporters.onnx.format import DEFAULT_OPSET
+from ptc.exporters.onnx.translate import translate
 from ptc.ops import sampling
 from ptc.ops.onnx_registry import onnx_operators, onnx_rule
 from ptc.ops.protocol import Sample, T

@@ -11,7 +11,7 @@ import json
 import re
 from typing import NoReturn
 
-from ptc.export.ptir.ir import (
+from ptc.exporters.ptir.ir import (
     SCHEMA,
     Argument,
     Dim,

@@ -16,7 +16,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from ptc.autograd.sizes import SizeNodes
 from ptc.autograd.torch_internals import python_dispatcher
-from ptc.export.ptir.ir import (
+from ptc.exporters.ptir.ir import (
     Argument,
     DTypeName,
     Input,
@@ -30,8 +30,8 @@ from ptc.export.ptir.ir import (
     Type,
     Value,
 )
-from ptc.export.ptir.names import SCALAR_FUNCTIONS, find_operator
-from ptc.export.ptir.printer import type_text
+from ptc.exporters.ptir.names import SCALAR_FUNCTIONS, find_operator
+from ptc.exporters.ptir.printer import type_text
 from ptc.graph.program import (
     AtenProgram,
     DimRange,

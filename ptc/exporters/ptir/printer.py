@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 
-from ptc.export.ptir.ir import (
+from ptc.exporters.ptir.ir import (
     SCHEMA,
     Argument,
     Dim,

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from ptc.export.check import CheckSet, OutputError, call_inputs, compare, require_passed
-from ptc.export.formats import ExportOptions, find_format
+from ptc.exporters.check import CheckSet, OutputError, call_inputs, compare, require_passed
+from ptc.exporters.formats import ExportOptions, find_format
 from ptc.graph.program import AtenProgram, OutputKind
 from ptc.graph.types import type_text
 from ptc.support.diagnostics import CompileError

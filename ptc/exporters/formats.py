@@ -59,8 +59,8 @@ class ExportFormat(Protocol):
 #: Format name -> module whose `FORMAT` it is. Modules load on first use: each has its own
 #: libraries.
 FORMATS: Mapping[str, str] = {
-    "onnx": "ptc.export.onnx.format",
-    "ptir": "ptc.export.ptir.format",
+    "onnx": "ptc.exporters.onnx.format",
+    "ptir": "ptc.exporters.ptir.format",
 }
 
 

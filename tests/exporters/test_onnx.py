@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from ptc.autograd.functionalise import functionalise
-from ptc.export.api import ExportReport, export
-from ptc.export.check import check_sets
-from ptc.export.onnx import run
+from ptc.exporters.api import ExportReport, export
+from ptc.exporters.check import check_sets
+from ptc.exporters.onnx import run
 from ptc.graph.program import AtenProgram
 from ptc.support.diagnostics import CompileError
 from tests.export.test_ptir import Everything

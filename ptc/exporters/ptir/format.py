@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from ptc.export.check import call_inputs
-from ptc.export.formats import ExportOptions, Runner, Written, weight_of
-from ptc.export.ptir.container import read_package, write_package
-from ptc.export.ptir.extract import extract
-from ptc.export.ptir.ir import SCHEMA
-from ptc.export.ptir.parser import parse_module
-from ptc.export.ptir.printer import print_module
-from ptc.export.ptir.rebuild import rebuild
+from ptc.exporters.check import call_inputs
+from ptc.exporters.formats import ExportOptions, Runner, Written, weight_of
+from ptc.exporters.ptir.container import read_package, write_package
+from ptc.exporters.ptir.extract import extract
+from ptc.exporters.ptir.ir import SCHEMA
+from ptc.exporters.ptir.parser import parse_module
+from ptc.exporters.ptir.printer import print_module
+from ptc.exporters.ptir.rebuild import rebuild
 from ptc.graph.program import AtenProgram
 from ptc.graph.structure import from_json, to_json
 from ptc.graph.symbols import bind_sizes

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 from ptc.autograd.functionalise import functionalise
-from ptc.export.api import export
-from ptc.export.check import check_sets
-from ptc.export.ptir.container import read_package, write_package
-from ptc.export.ptir.extract import extract
-from ptc.export.ptir.format import read_program
-from ptc.export.ptir.ir import (
+from ptc.exporters.api import export
+from ptc.exporters.check import check_sets
+from ptc.exporters.ptir.container import read_package, write_package
+from ptc.exporters.ptir.extract import extract
+from ptc.exporters.ptir.format import read_program
+from ptc.exporters.ptir.ir import (
     Dim,
     DTypeName,
     Input,
@@ -34,8 +34,8 @@ from ptc.export.ptir.ir import (
     TupleType,
     Value,
 )
-from ptc.export.ptir.parser import parse_module
-from ptc.export.ptir.printer import print_module
+from ptc.exporters.ptir.parser import parse_module
+from ptc.exporters.ptir.printer import print_module
 from ptc.graph.program import AtenProgram, DimRange
 from ptc.graph.verifier import verify_aten
 from ptc.loops.index import Index, maximum, minimum

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ptc.export.formats import Runner
+from ptc.exporters.formats import Runner
 from ptc.support.diagnostics import CompileError
 
 try:

@@ -8,10 +8,10 @@ import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
-from ptc.export.check import call_inputs
-from ptc.export.formats import ExportOptions, Runner, Written
-from ptc.export.onnx import run
-from ptc.export.onnx.translate import NEWEST_OPSET, OLDEST_OPSET, translate
+from ptc.exporters.check import call_inputs
+from ptc.exporters.formats import ExportOptions, Runner, Written
+from ptc.exporters.onnx import run
+from ptc.exporters.onnx.translate import NEWEST_OPSET, OLDEST_OPSET, translate
 from ptc.graph.program import AtenProgram
 from ptc.support.diagnostics import CompileError, InternalError
 

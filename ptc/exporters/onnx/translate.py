@@ -16,9 +16,9 @@ import torch
 from onnx_ir import tensor_adapters
 from torch.fx import Node
 
-from ptc.export.formats import ExportOptions, weight_of
-from ptc.export.onnx.builder import Builder
-from ptc.export.onnx.types import onnx_type
+from ptc.exporters.formats import ExportOptions, weight_of
+from ptc.exporters.onnx.builder import Builder
+from ptc.exporters.onnx.types import onnx_type
 from ptc.graph.program import AtenProgram, InputKind, OutputKind
 from ptc.graph.symbols import symbols_of
 from ptc.loops.index import Index

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
-from ptc.export.onnx.types import onnx_type
+from ptc.exporters.onnx.types import onnx_type
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType
 from ptc.ops.onnx_protocol import OnnxTensor, ResultType, Size

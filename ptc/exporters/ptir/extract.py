@@ -13,7 +13,7 @@ import torch
 from torch._ops import OpOverload
 from torch.fx import Node
 
-from ptc.export.ptir.ir import (
+from ptc.exporters.ptir.ir import (
     Argument,
     Dim,
     DTypeName,
@@ -29,7 +29,7 @@ from ptc.export.ptir.ir import (
     Type,
     Value,
 )
-from ptc.export.ptir.names import SCALAR_OPERATORS, operator_name
+from ptc.exporters.ptir.names import SCALAR_OPERATORS, operator_name
 from ptc.graph.program import AtenProgram, OutputKind
 from ptc.graph.types import dtype_name
 from ptc.loops.index import Index

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ptc.export.formats import Runner
+from ptc.exporters.formats import Runner
 from ptc.graph.program import AtenProgram, InputKind, OutputKind
 from ptc.graph.structure import flatten
 from ptc.graph.symbols import bind_sizes
