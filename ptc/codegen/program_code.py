@@ -190,6 +190,12 @@ class _ProgramWriter:
         used: dict[str, None] = {}
         for kernel in kernels:
             for call in self.compiler.calls(kernel, self.program):
+                unknown = [s for s in call.code.sizes if s not in self.sizes]
+                if unknown:
+                    raise InternalError(
+                        "codegen",
+                        f"kernel {kernel.name} uses {', '.join(unknown)}, no size of the program",
+                    )
                 name = self.table.add(call.code, kernel.name, kernel.origins)
                 used.update(dict.fromkeys(call.code.buffers))
                 arguments = ["run", *[f"@{b}@" for b in call.code.buffers], *call.code.sizes]

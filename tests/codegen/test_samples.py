@@ -68,6 +68,10 @@ def compiled_program(case: Case, *, dynamic: bool, scheduled: bool) -> Program |
         if dynamic:
             return None
         raise
+    # Strides of strided dynamic inputs are symbols of torch's that no size of an input tells.
+    known = {s.symbol for s in loops.sizes}
+    if not all(stride.vars <= known for b in loops.buffers.values() for stride in b.strides):
+        return None
     return schedule(loops) if scheduled else loops
 
 
