@@ -112,6 +112,18 @@ class _PythonText(StrPrinter):
     def _print_PowByNatural(self, expr: Any) -> str:
         return f"({self._binary(expr, '**')})"
 
+    def _print_CeilToInt(self, expr: Any) -> str:
+        return f"int(-(-({self.doprint(expr.args[0])}) // 1))"
+
+    def _print_FloorToInt(self, expr: Any) -> str:
+        return f"int(({self.doprint(expr.args[0])}) // 1)"
+
+    def _print_TruncToInt(self, expr: Any) -> str:
+        return self._call("int", expr)
+
+    def _print_Function(self, expr: Any) -> str:
+        return self.emptyPrinter(expr)
+
     def emptyPrinter(self, expr: Any) -> str:
         raise GraphBreak("PTC-B006", f"the condition {expr} on sizes has no Python form")
 

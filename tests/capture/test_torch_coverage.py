@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -318,3 +319,15 @@ def test_a_proxy_class_is_not_announced_to_the_modules_base() -> None:
     compiled = ptc.compile(Model(), backend="eager")
     assert torch.equal(compiled(torch.zeros(1)), torch.ones(1))
     assert heard == ["Model"]
+
+
+def test_rounded_divisions_of_sizes_are_guarded_in_python() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        rows = math.ceil(x.shape[0] / 3)
+        padded = F.pad(x, (0, 0, 0, rows * 3 - x.shape[0]))
+        return padded.reshape(rows, 3, -1).sum(1)
+
+    compiled = ptc.compile(program, backend="eager", dynamic=True)
+    for size in (7, 8, 9, 10):
+        x = torch.randn(size, 2)
+        torch.testing.assert_close(compiled(x), program(x))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # and read nothing but their (immutable) arguments.
 IMMUTABLE_TYPES: set[type] = {
     int, float, bool, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
-    range, frozenset, types.CodeType, re.Pattern, fractions.Fraction, decimal.Decimal,
+    range, frozenset, types.CodeType, re.Pattern, re.Match, fractions.Fraction, decimal.Decimal,
     datetime.timedelta, datetime.date, datetime.datetime, uuid.UUID,
     pathlib.PurePosixPath, pathlib.PureWindowsPath, types.GenericAlias, types.UnionType,
 }  # fmt: skip
