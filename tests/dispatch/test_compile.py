@@ -1,4 +1,4 @@
-"""`ptc.compile`: proxies, live weights, recompilation, breaks, gradients. Eager is the reference."""
+"""`ptc.compile`: proxies, live weights, recompilation, breaks, gradients, against eager."""
 
 from __future__ import annotations
 

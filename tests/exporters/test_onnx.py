@@ -18,7 +18,7 @@ from ptc.exporters.check import check_sets
 from ptc.exporters.onnx import run
 from ptc.graph.program import AtenProgram
 from ptc.support.diagnostics import CompileError
-from tests.export.test_ptir import Everything
+from tests.exporters.test_ptir import Everything
 from tests.graph.tracing import trace
 
 pytestmark = pytest.mark.skipif(not run.is_available(), reason="ONNX Runtime is not installed")
