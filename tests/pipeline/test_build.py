@@ -1,4 +1,4 @@
-"""`ptc.build` and `ptc.export` as Python functions: libraries against eager, state, sizes, refusals."""
+"""`ptc.build` and `ptc.export`: libraries against eager, state, sizes, refusals."""
 
 from __future__ import annotations
 
