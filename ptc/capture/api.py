@@ -172,6 +172,7 @@ def capture_program(
     CompileError for what cannot be part of a graph, and the program's own exception if it raises
     one.
     """
+    args, kwargs = _apart((args, kwargs or {}), set())
     given = len(args)
     function, args = _function_of(fn, args)
     is_method = len(args) > given
@@ -197,6 +198,21 @@ def capture_program(
             raise InternalError("capture", f"{type(error).__name__}: {error}") from error
         finally:
             vm.close()
+
+
+def _apart(value: Any, seen: set[int]) -> Any:
+    """The arguments with a tensor of its own in each place: a program must not rely on two inputs
+    being one object (as `attention(x, x, x)` would), because its callers can give others."""
+    if isinstance(value, torch.Tensor):
+        if id(value) in seen:
+            return value.detach().clone().requires_grad_(value.requires_grad)
+        seen.add(id(value))
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(_apart(element, seen) for element in value)
+    if type(value) is dict:
+        return {key: _apart(element, seen) for key, element in value.items()}
+    return value
 
 
 def _function_of(

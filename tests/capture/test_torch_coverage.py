@@ -331,3 +331,13 @@ def test_rounded_divisions_of_sizes_are_guarded_in_python() -> None:
     for size in (7, 8, 9, 10):
         x = torch.randn(size, 2)
         torch.testing.assert_close(compiled(x), program(x))
+
+
+def test_a_whole_program_does_not_rely_on_one_tensor_in_two_places() -> None:
+    def program(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a * 2 if a is b else a * b
+
+    x = torch.ones(2)
+    captured = capture_program(program, (x, x))
+    assert len(captured.inputs) == 2
+    assert torch.equal(captured.graph(x * 3, x * 5)[0], x * 15)
