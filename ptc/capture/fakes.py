@@ -4,6 +4,7 @@ them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -147,11 +148,11 @@ class Fakes:
         if not sizes:
             return self.mode.from_tensor(tensor, static_shapes=True)
         shape = [sizes.get(i, size) for i, size in enumerate(tensor.shape)]
-        strides = _symbolic_strides(tensor, shape)
+        strides = _symbolic_strides(tensor, shape, sizes)
         with self.mode, torch.inference_mode(tensor.is_inference()):
             fake = torch.empty_strided(
                 shape,  # type: ignore[arg-type]
-                strides,  # type: ignore[arg-type]
+                strides,
                 dtype=tensor.dtype,
                 device=tensor.device,
                 requires_grad=tensor.requires_grad,
@@ -240,17 +241,43 @@ class Fakes:
         return str(expr.subs(names))
 
 
-def _symbolic_strides(tensor: torch.Tensor, shape: list[Any]) -> list[Any]:
-    """The tensor's strides, those that are products of sizes in terms of the symbolic ones."""
-    order = sorted(range(tensor.dim()), key=lambda i: (tensor.stride(i), -i))
-    strides: list[Any] = list(tensor.stride())
-    expected: Any = 1
-    concrete = 1
-    for i in order:
-        if tensor.stride(i) == concrete or tensor.shape[i] == 1:
-            strides[i] = expected
-        expected = expected * shape[i] if strides[i] is expected else strides[i] * shape[i]
-        concrete = tensor.stride(i) * tensor.shape[i]
+#: Per dimension: its stride in elements, or as a 1-tuple the dimension that it lies densely around
+#: (stride = that one's stride times its size), or None where the size is 1 and the stride is free.
+StrideRecipe = tuple[int | tuple[int] | None, ...]
+
+
+def stride_recipe(tensor: torch.Tensor, symbolic: Collection[int]) -> StrideRecipe:
+    """How the strides of a tensor follow from its sizes, some of which are symbolic."""
+    recipe: list[int | tuple[int] | None] = [None] * tensor.dim()
+    around: int | None = None
+    dense = 1
+    for i in _innermost_first(tensor):
+        if tensor.shape[i] == 1 and i not in symbolic:
+            continue
+        step = dense if tensor.shape[i] == 1 else tensor.stride(i)
+        recipe[i] = (around,) if around is not None and step == dense else step
+        around = i if step else None
+        dense = step * tensor.shape[i] or 1
+    return tuple(recipe)
+
+
+def _innermost_first(tensor: torch.Tensor) -> list[int]:
+    dims = range(tensor.dim())
+    if tensor.is_contiguous():
+        return list(reversed(dims))
+    return sorted(dims, key=lambda i: (tensor.stride(i), -i))
+
+
+def _symbolic_strides(tensor: torch.Tensor, shape: list[Any], symbolic: Collection[int]) -> Any:
+    """The tensor's strides, in terms of the symbolic sizes where its recipe says so."""
+    recipe = stride_recipe(tensor, symbolic)
+    strides: list[Any] = [1] * tensor.dim()
+    dense: Any = 1
+    for i in _innermost_first(tensor):
+        step = recipe[i]
+        strides[i] = step if isinstance(step, int) else dense
+        if step is not None:
+            dense = strides[i] * shape[i]
     return strides
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ptc.capture.errors import GraphBreak
-from ptc.capture.fakes import VALUE
+from ptc.capture.fakes import VALUE, StrideRecipe, stride_recipe
 from ptc.capture.guards import Guard, guard_rule
 from ptc.capture.interpreter.wrapping import trust_package, wraps_subclasses
 from ptc.capture.sources import ArgumentSource, AttributeSource, ItemSource, Names, Source, fixed
@@ -75,7 +75,7 @@ def tensor_facts(tensor: torch.Tensor, dynamic: frozenset[int]) -> tuple[Any, ..
     symbolic), whether it is conjugated or negated lazily."""
     shape = tuple(None if i in dynamic else size for i, size in enumerate(tensor.shape))
     strides = None if dynamic else tuple(tensor.stride())
-    order = stride_order(tensor) if dynamic else None
+    order = stride_order(tensor, dynamic) if dynamic else None
     return (
         fixed(type(tensor), type(tensor).__name__),
         fixed(tensor.dtype, str(tensor.dtype).replace("torch.", "")),
@@ -87,13 +87,13 @@ def tensor_facts(tensor: torch.Tensor, dynamic: frozenset[int]) -> tuple[Any, ..
     )
 
 
-def stride_order(tensor: torch.Tensor) -> str:
-    """The layout class of a tensor with symbolic sizes."""
+def stride_order(tensor: torch.Tensor, dynamic: frozenset[int]) -> str | StrideRecipe:
+    """The layout of a tensor with symbolic sizes: its name, or how its strides follow from them."""
     if tensor.is_contiguous():
         return "contiguous"
     if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):
         return "channels_last"
-    return "other"
+    return stride_recipe(tensor, dynamic)
 
 
 def _tensor_words(guard: Guard) -> str:
@@ -104,9 +104,32 @@ def _tensor_words(guard: Guard) -> str:
         text += " that requires grad"
     if strides is not None:
         text += f" with strides {list(strides)}"
-    elif order != "other":
+    elif isinstance(order, str):
         text += f", {order}"
+    elif order is not None:
+        text += f", strided {_recipe_words(order)}"
     return text
+
+
+def _recipe_words(recipe: StrideRecipe) -> str:
+    words = (
+        "any" if step is None else str(step) if isinstance(step, int) else f"dense in {step[0]}"
+        for step in recipe
+    )
+    return f"[{', '.join(words)}]"
+
+
+def _recipe_checks(ref: str, recipe: StrideRecipe) -> list[str]:
+    """Conditions that hold where strides follow from the sizes by this recipe. Contiguous tensors
+    are left to a program of their own: some operators copy others only."""
+    checks = [f"not {ref}.is_contiguous()"]
+    for dim, step in enumerate(recipe):
+        if isinstance(step, int):
+            checks.append(f"{ref}.stride({dim}) == {step}")
+        elif step is not None:
+            inner = f"{ref}.stride({step[0]}) * {ref}.shape[{step[0]}]"
+            checks.append(f"{ref}.stride({dim}) == {inner}")
+    return checks
 
 
 @guard_rule("TENSOR", _tensor_words)
@@ -128,6 +151,8 @@ def _tensor_guard(guard: Guard, ref: str, names: Names) -> str:
         elif order == "channels_last":
             memory_format = names(torch.channels_last, "channels_last")
             parts.append(f"{ref}.is_contiguous(memory_format={memory_format})")
+        else:
+            parts += _recipe_checks(ref, order)
     if dtype.obj.is_complex:
         parts.append(f"not {ref}.is_conj()")
     return " and ".join(parts)

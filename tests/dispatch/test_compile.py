@@ -310,3 +310,27 @@ def test_changing_int_becomes_an_input():
         assert model.step == twin.step
         assert type(model.step) is int
     assert STATISTICS.graphs <= 3
+
+
+def test_symbolic_sizes_keep_to_the_strides_they_were_captured_with():
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x * 2 + y
+
+    wide = torch.randn(12, 12)
+    compiled = ptc.compile(f, dynamic=True)
+    layouts = (
+        wide[:8, :6],
+        wide.t()[:8, :6],
+        wide[::2][:5, :6],
+        wide[:, ::2][:5, :6],
+        torch.randn(7, 6),
+        torch.randn(6, 7).t(),
+        torch.randn(6).expand(4, 6),
+    )
+    for x in layouts:
+        y = torch.randn(1, 6).expand(x.shape)
+        torch.testing.assert_close(compiled(x, y), f(x, y))
+    between = ptc.compile(lambda x: x + 1, dynamic=True)
+    for n in (5, 7):  # strides (n, 1, 1): contiguous, though the middle one is odd
+        x = torch.randn(3, n, 1).transpose(1, 2)
+        torch.testing.assert_close(between(x), x + 1)
