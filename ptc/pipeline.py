@@ -37,6 +37,7 @@ from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
+from ptc.hosting.seal import seal
 from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
 from ptc.loader.variants import variant_of
 from ptc.loops.nodes import Program
@@ -178,6 +179,7 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     """
     log = _Log()
     name = options.name or entries[0].name
+    _require_name(name)
     library = _library_path(options.output, name)
     _require_stage(options.stop_after)
     target = parse_target(options.target)
@@ -243,6 +245,16 @@ def _library_path(output: Path | None, name: str) -> Path:
     if output.is_dir() or not output.suffix:
         return output / f"lib{name}.so"
     return output
+
+
+def _require_name(name: str) -> None:
+    """The name is part of file names, of C's names and of a soname."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", name):
+        raise CompileError(
+            "PTC-U005",
+            f"`{name[:100]}` cannot be the name of a library",
+            hint="use up to 100 letters, digits, `_`, `-` and `.`",
+        )
 
 
 def _require_stage(stage: str | None) -> None:
@@ -417,6 +429,7 @@ def _stage_library(
             image.path.unlink()
         else:
             library.write_bytes(built.library.read_bytes())
+        seal(library)
         # The loader compares the two, also for the check that follows.
         (folder / f"{name}.json").write_text(text)
     extra = (folder / weights_file,) if image is not None and weights_file is not None else ()

@@ -17,9 +17,9 @@ from pathlib import Path
 import torch
 
 from ptc.hosting.dtypes import ELEMENT_TYPES
+from ptc.hosting.seal import WEIGHTS_SECTION
 from ptc.support.diagnostics import CompileError, InternalError
 
-SECTION = ".ptc_weights"
 _ALIGNMENT = 64
 _CHUNK_BYTES = 64 << 20
 _SAFETENSORS_NAMES = {"bool": "BOOL"}
@@ -124,9 +124,9 @@ def embed(library: Path, image: WeightImage, output: Path) -> None:
         )
     command = [
         tool,
-        f"--add-section={SECTION}={image.path}",
-        f"--set-section-flags={SECTION}=contents,readonly",
-        f"--set-section-alignment={SECTION}=4096",
+        f"--add-section={WEIGHTS_SECTION}={image.path}",
+        f"--set-section-flags={WEIGHTS_SECTION}=contents,readonly",
+        f"--set-section-alignment={WEIGHTS_SECTION}=4096",
         str(library),
         str(output),
     ]

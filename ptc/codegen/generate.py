@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from ptc.codegen.entry import Entry
 from ptc.codegen.functions import FunctionTable, identifier
@@ -18,7 +19,6 @@ from ptc.codegen.program_code import entry_code
 from ptc.codegen.sources import Sources, Unit
 from ptc.codegen.target import Target
 from ptc.codegen.toolchain import resolve
-from ptc.loops.index import product
 from ptc.loops.nodes import Buffer, BufferKind
 from ptc.support.diagnostics import InternalError
 
@@ -95,12 +95,14 @@ def _weight_table(entries: Sequence[Entry]) -> tuple[Weight, ...]:
             if (known.dtype, known.shape) != (buffer.dtype, buffer.shape):
                 raise InternalError("codegen", f"weight {buffer.name} differs between entries")
     return tuple(
-        Weight(b.name, b.dtype, _weight_bytes(b), b.name in written) for b in found.values()
+        Weight(b.name, b.dtype, prod(shape) * b.dtype.itemsize, shape, is_written=b.name in written)
+        for b in found.values()
+        for shape in (_weight_shape(b),)
     )
 
 
-def _weight_bytes(buffer: Buffer) -> int:
-    count = product(buffer.shape).constant
-    if count is None:
+def _weight_shape(buffer: Buffer) -> tuple[int, ...]:
+    shape = tuple(size.constant for size in buffer.shape if size.constant is not None)
+    if len(shape) != len(buffer.shape):
         raise InternalError("codegen", f"weight {buffer.name} has a symbolic shape")
-    return count * buffer.dtype.itemsize
+    return shape

@@ -56,6 +56,7 @@ class Weight:
     name: str
     dtype: DType
     bytes: int
+    shape: tuple[int, ...]
     is_written: bool = False
 
 
@@ -181,7 +182,9 @@ def _weight_specs(weights: Sequence[Weight]) -> list[str]:
         dtype = SAFETENSORS_DTYPES.get(weight.dtype, weight.dtype.value)
         key = string_literal(json.dumps(weight.name))
         written = "true" if weight.is_written else "false"
-        rows.append(f"{{{key}, {string_literal(dtype)}, {weight.bytes}, {written}}}")
+        dims = ", ".join(map(str, weight.shape[:8]))
+        fields = (key, string_literal(dtype), weight.bytes, written, len(weight.shape))
+        rows.append(f"{{{', '.join(map(str, fields))}, {{{dims}}}}}")
     return [*_table("WeightSpec", "weight_specs", rows), ""]
 
 

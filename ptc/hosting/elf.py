@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import platform
+import stat
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ def inspect_library(path: Path) -> SharedLibrary:
     PTC-R005 (made for another processor).
     """
     try:
+        if stat.S_ISFIFO(path.stat().st_mode):  # opening one waits for a writer
+            raise CompileError("PTC-R001", f"{path} is a pipe, expected a library (.so)")
         with (
             path.open("rb") as stream,
             mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data,

@@ -12,10 +12,10 @@ from typing import Any
 from ptc.hosting.abi import ABI_VERSION, Api, DLTensor, OpenOptions, Status
 from ptc.hosting.elf import SharedLibrary, inspect_library
 from ptc.hosting.manifest import Manifest, from_text
+from ptc.hosting.seal import WEIGHTS_SECTION, require_intact
 from ptc.support.diagnostics import CompileError
 
 _SYMBOL = "_ptc_api"
-_WEIGHTS_SECTION = ".ptc_weights"
 #: Weights up to this size are compared with their hash at every load (about a tenth of a second).
 HASHED_AT_LOAD = 64 << 20
 
@@ -50,6 +50,7 @@ class Library:
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
         self.file = inspect_library(path)
+        require_intact(self.file)
         symbol = next((s for s in self.file.symbols if s.endswith(_SYMBOL)), None)
         if symbol is None:
             raise CompileError(
@@ -175,11 +176,11 @@ def hash_range(path: Path, offset: int, size: int) -> str:
 
 
 def _hash_section(file: SharedLibrary, size: int) -> str:
-    section = file.section(_WEIGHTS_SECTION)
+    section = file.section(WEIGHTS_SECTION)
     if section is None or section.size < size:
         raise CompileError(
             "PTC-R007",
-            f"{file.path} has lost its weights (section {_WEIGHTS_SECTION})",
+            f"{file.path} has lost its weights (section {WEIGHTS_SECTION})",
             hint="do not strip sections that are not debug information",
         )
     return hash_range(file.path, section.offset, size)
@@ -190,7 +191,15 @@ def _compare_with_file(library: Path, embedded: Manifest) -> None:
     path = library.parent / f"{embedded.name}.json"
     if library.name != f"lib{embedded.name}.so" or not path.is_file():
         return
-    if from_text(path.read_text(encoding="utf-8"), str(path)) != embedded:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CompileError(
+            "PTC-R006",
+            f"cannot read {path}: {error}",
+            hint="copy it again, or remove it: the library does not need it",
+        ) from None
+    if from_text(text, str(path)) != embedded:
         raise CompileError(
             "PTC-R006",
             f"{path} does not belong to {library.name}: the library holds another manifest",

@@ -123,6 +123,8 @@ def from_text(text: str, where: str) -> Manifest:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise _malformed(f"{where} is not JSON: {error}") from None
+    except (RecursionError, ValueError) as error:  # nested too deep, numbers of too many digits
+        raise _malformed(f"{where}: {error}") from None
     if not isinstance(data, dict):
         raise _malformed(f"{where} is not a JSON object")
     if data.get("format") != FORMAT:
@@ -134,7 +136,7 @@ def from_text(text: str, where: str) -> Manifest:
         )
     try:
         return _manifest(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _malformed(f"{where}: {type(error).__name__} {error}") from None
 
 

@@ -81,6 +81,8 @@ struct WeightSpec {
   const char* dtype;  // safetensors' name of the element type
   int64_t bytes;
   bool is_written;  // by an entry: sessions get their own copy
+  int rank;
+  int64_t dims[8];  // the first ones of a tensor that has more
 };
 
 struct ModelSpec {
@@ -382,6 +384,11 @@ static ptc_status read_index(const char* path, const char* image, size_t bytes, 
           return m.fail(broken, "the weights in %s are truncated: %s ends beyond the file", path, spec.key);
         if (offsets[1] - offsets[0] != spec.bytes || !same_text(spec.dtype, dtype + 1, dtype_length - 2))
           return m.fail(broken, "weight %s in %s has another type or size than the model was built with",
+                        spec.key, path);
+        bool same_shape = rank == spec.rank;
+        for (int d = 0; same_shape && d < rank && d < 8; ++d) same_shape = dims[d] == spec.dims[d];
+        if (!same_shape)
+          return m.fail(broken, "weight %s in %s has another shape than the model was built with",
                         spec.key, path);
         weights[i] = (void*)(data + offsets[0]);
       }

@@ -143,7 +143,7 @@ def library(
     built = build(poisoned(generated.sources), target).library
     path = tmp_path / f"lib{name}.so"
     image = tmp_path / f"{name}.safetensors"
-    save_file({k: np.ascontiguousarray(v) for k, v in (weights or {}).items()}, image)
+    save_file({k: np.asarray(v, order="C") for k, v in (weights or {}).items()}, image)
     shutil.copy(built, path)
     if file is None and generated.weights:
         subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from ptc.hosting import load
 from ptc.hosting.elf import inspect_library
 from ptc.hosting.manifest import Manifest, WeightInfo, WeightsInfo, from_text, to_text
+from ptc.hosting.seal import require_intact, seal
 from ptc.support.diagnostics import CompileError
 
 from .conftest import MANIFEST, build_library
@@ -66,6 +68,37 @@ def test_damaged_headers_never_crash(library: Path, tmp_path: Path) -> None:
             inspect_library(path)
         except CompileError as error:
             assert error.code in ("PTC-R002", "PTC-R005")
+
+
+def test_a_sealed_library_notices_every_damaged_byte(library: Path, tmp_path: Path) -> None:
+    """Damaged instructions and relocations would kill the process that loads them."""
+    sealed = tmp_path / "libfake.so"
+    sealed.write_bytes(library.read_bytes())
+    seal(sealed)
+    data = sealed.read_bytes()
+    require_intact(inspect_library(sealed))
+    for at in range(0, len(data) - 16, len(data) // 97):
+        damaged = bytearray(data)
+        damaged[at] ^= 0x10
+        sealed.write_bytes(damaged)
+        assert code_of(sealed) in ("PTC-R002", "PTC-R005"), at
+    sealed.write_bytes(data[:-48])
+    require_intact(inspect_library(sealed))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "libpipe.so")
+    assert code_of(tmp_path / "libpipe.so") == "PTC-R001"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"[" * 100_000, b'{"a":' + b"9" * 5000 + b"}"])
+def test_a_hostile_manifest_beside_the_library(
+    library: Path, tmp_path: Path, content: bytes
+) -> None:
+    copy = tmp_path / library.name
+    copy.write_bytes(library.read_bytes())
+    copy.with_name(f"{library.name[3:-3]}.json").write_bytes(content)
+    assert code_of(copy) == "PTC-R006"
 
 
 def test_a_library_of_somebody_else(tmp_path: Path) -> None:
