@@ -50,6 +50,10 @@ class GuardedGroup(TyperGroup):
                 raise typer.Exit(USER_ERROR) from None
             _explain_failure(ctx, error, _internal(error, str(error)))
             raise typer.Exit(INTERNAL_ERROR) from None
+        except BaseException as error:
+            # sys.exit, or a class of the user's own, from code that the model runs: not a success.
+            _explain_failure(ctx, error, _internal(error, str(error)))
+            raise typer.Exit(INTERNAL_ERROR) from None
 
 
 def enable_debug(ctx: typer.Context, value: bool) -> bool:
@@ -69,13 +73,13 @@ def debugging(ctx: typer.Context) -> bool:
         return False
 
 
-def _explain_failure(ctx: typer.Context, error: Exception, diagnostic: Diagnostic) -> None:
+def _explain_failure(ctx: typer.Context, error: BaseException, diagnostic: Diagnostic) -> None:
     if debugging(ctx):
         ERR.print("".join(traceback.format_exception(error)), markup=False, highlight=False)
     print_diagnostic(diagnostic)
 
 
-def _internal(error: Exception, message: str) -> Diagnostic:
+def _internal(error: BaseException, message: str) -> Diagnostic:
     """The diagnostic for an exception that no stage expected."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/ptc/" in f.filename]
     stage = frames[-1].filename.rpartition("/ptc/")[2] if frames else "cli"

@@ -63,7 +63,9 @@ Entries = Annotated[
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of random weights and inputs.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=2**63 - 1, help="Of random weights and inputs.")
+]
 DumpDir = Annotated[
     Path | None,
     typer.Option("--dump-dir", metavar="DIR", help="Write the program there after every stage."),

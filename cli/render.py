@@ -18,13 +18,20 @@ _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 def print_diagnostic(diagnostic: Diagnostic) -> None:
     """As `Diagnostic.render`, with the severity and the hint coloured on a terminal."""
-    # Files below the current folder are written as the user would type them.
-    text = Text(diagnostic.render().replace(f"{Path.cwd()}/", ""))
+    text = Text(_as_typed(diagnostic.render()))
     head = f"{diagnostic.severity}[{diagnostic.code}]"
     text.stylize(_COLOURS.get(diagnostic.severity, "bold"), 0, len(head))
     text.highlight_regex(r"(?m)^  hint:", "bold green")
     text.highlight_regex(r"[^\s]+\.py:\d+", "cyan")
     ERR.print(text)
+
+
+def _as_typed(message: str) -> str:
+    """Files below the current folder as the user would type them."""
+    try:
+        return message.replace(f"{Path.cwd()}/", "")
+    except OSError:  # the current folder was removed
+        return message
 
 
 def print_notes(notes: Iterable[str]) -> None:

@@ -124,7 +124,9 @@ def _print_report(report: BuildReport) -> None:
 
 def _entry_facts(entry: EntryReport) -> dict[str, str]:
     checked = "not compared (--no-check)"
-    if entry.checked:
+    if entry.checked and entry.worst_error is None:
+        checked = "nothing to compare: no output holds numbers"
+    elif entry.checked:
         checked = (
             f"{error_text(entry.worst_error)} of the largest value, {entry.checked} input sets"
         )

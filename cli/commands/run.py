@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from errno import ENOENT
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import numpy as np
 import typer
@@ -13,10 +14,11 @@ import typer
 from ptc.hosting import LoadedArtifact, LoadedEntry, load
 from ptc.hosting.dims import evaluate
 from ptc.hosting.dtypes import Array, to_float32
-from ptc.hosting.input_spec import parse_input
+from ptc.hosting.input_spec import InputSpec, parse_input
 from ptc.hosting.input_values import ValueMaker
 from ptc.hosting.manifest import TensorInfo
 from ptc.support.diagnostics import CompileError
+from ptc.support.dumps import write_atomically
 
 from ..options import Debug, Inputs, Seed
 from ..render import OUT, print_pairs, print_table, seconds_text, size_text
@@ -51,10 +53,16 @@ def run_command(
     """Run a compiled model on inputs and print or save what it gives."""
     del debug
     if save is not None and save.suffix not in (".npz", ".npy"):
-        raise CompileError("PTC-U002", f"cannot save to {save}: use a name that ends in .npz")
+        raise CompileError(
+            "PTC-U002",
+            f"cannot save to {save}: its type is not known",
+            hint="use a name that ends in .npz, or in .npy for a single output",
+        )
     artifact = load(library, threads=threads, weights=weights, verify=verify)
     function = artifact.entry(entry)
-    positional, named = ValueMaker(seed=seed).arguments(tuple(map(parse_input, inputs)))
+    specs = tuple(map(parse_input, inputs))
+    _require_entry(function, specs)
+    positional, named = ValueMaker(seed=seed).arguments(specs)
     values = _spread(named, [info.name for info in function.info.inputs])
     _require_inputs(function, len(positional), values)
     times: list[float] = []
@@ -67,6 +75,17 @@ def run_command(
     _print_times(artifact, times)
     if save is not None:
         _save(save, function.info.outputs, outputs)
+
+
+def _require_entry(function: LoadedEntry, specs: Sequence[InputSpec]) -> None:
+    """An input for an entry that is not run is a mistake."""
+    for spec in specs:
+        if spec.entry not in (None, function.info.name):
+            raise CompileError(
+                "PTC-R015",
+                f"`{spec.text}` is for the entry `{spec.entry}`, but `{function.info.name}` is run",
+                hint=f"add `--entry {spec.entry}`",
+            )
 
 
 def _spread(named: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -155,12 +174,21 @@ def _save(path: Path, infos: Sequence[TensorInfo], outputs: Mapping[str, Any]) -
             f"cannot save {len(arrays)} outputs in {path.name}: a .npy file holds one",
             hint=f"use {path.with_suffix('.npz').name}",
         )
+
+    def write(stream: BinaryIO) -> None:
+        if path.suffix == ".npy":
+            np.save(stream, next(iter(arrays.values())))
+        else:
+            np.savez(stream, allow_pickle=False, **arrays)
+
     try:
-        with path.open("wb") as stream:
-            if path.suffix == ".npy":
-                np.save(stream, next(iter(arrays.values())))
-            else:
-                np.savez(stream, allow_pickle=False, **arrays)
+        if not path.parent.is_dir():
+            raise NotADirectoryError(ENOENT, f"there is no folder {path.parent}")
+        write_atomically(path, write)
     except OSError as error:
-        raise CompileError("PTC-U002", f"cannot save to {path}: {error.strerror}") from None
+        raise CompileError(
+            "PTC-U002",
+            f"cannot save to {path}: {error.strerror or error}",
+            hint="choose another place with `--save`",
+        ) from None
     OUT.print(f"saved {', '.join(arrays)} to {path}")

@@ -8,6 +8,7 @@ for `ptc.compile`. Both trace the bytecode; the user's code does not run.
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -266,6 +267,15 @@ def _users_error(raised: Raised) -> BaseException:
 _HOST_RECURSION = 6000  # see interpreter.calls.MAX_DEPTH
 
 
+#: torch logs a traceback for every operator that fake tensors refuse. Such a failure is the user's,
+#: and is reported as a diagnostic.
+_FAKE_TENSOR_LOG = logging.getLogger("torch._subclasses.fake_tensor")
+
+
+def _drop(_: logging.LogRecord) -> bool:
+    return False
+
+
 class _host_state:
     """Capture sets grad mode as the program does: give it back. It recurses with the program, and
     allocates much that stays: the cyclic garbage collector would only walk over it."""
@@ -276,8 +286,10 @@ class _host_state:
         self.collects = gc.isenabled()
         sys.setrecursionlimit(max(self.recursion, _HOST_RECURSION))
         gc.disable()
+        _FAKE_TENSOR_LOG.addFilter(_drop)
 
     def __exit__(self, *exc: object) -> None:
+        _FAKE_TENSOR_LOG.removeFilter(_drop)
         torch_state.restore(self.state)
         sys.setrecursionlimit(self.recursion)
         if self.collects:

@@ -173,7 +173,7 @@ def _refusal(
     )
     return CompileError(
         "PTC-A002",
-        f"the program holds only where {shown}; {declared}",
+        f"the program holds only where {shown}" + (f"; {declared}" if declared else ""),
         location=assumption.location,
         hint="leave the dimension static, or give it a range in which this always holds",
         notes=(note,) if note else (),

@@ -14,6 +14,7 @@ Makes no values (see `input_values`) and opens no file.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import NoReturn
@@ -100,12 +101,17 @@ def parse_dynamic(text: str) -> tuple[DimSpec, ...]:
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\])*")
 _ENTRY = re.compile(r"([A-Za-z_]\w*)\s*:\s*(?=[A-Za-z_])")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf\b|nan\b)")
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf\b|nan\b)"
+)
 _FILE = re.compile(r"[^,\])}#]*")
 _KEY = re.compile(r"[^,\])}]*")
-_INTEGER = re.compile(r"\d+")
+_INTEGER = re.compile(r"[0-9]+")
 _WORDS = {"true": True, "false": False, "none": None}
 _SPACE = re.compile(r"\s*")
+#: Sizes and ranges are 64-bit integers in libraries.
+_LARGEST = 2**63 - 1
+_DEEPEST = 64
 
 
 class _Parser:
@@ -116,6 +122,7 @@ class _Parser:
         self.option = option
         self.code = code
         self.at = 0
+        self.depth = 0
 
     # entry points
 
@@ -143,16 +150,16 @@ class _Parser:
         return tuple(dims)
 
     def dim(self, path: str, entry: str | None) -> DimSpec:
-        position = int(self.require(_INTEGER, "the number of a dimension"))
+        position = self.integer("the number of a dimension")
         self.expect("=", "and a name, as in `x:0=batch`")
         name = self.require(_NAME, "a name for the dimension")
         lower, upper = 1, None
         if self.symbol("["):
             start = self.at
-            lower = int(self.require(_INTEGER, "the smallest size, as in `batch[1..64]`"))
+            lower = self.integer("the smallest size, as in `batch[1..64]`")
             self.expect("..", "and the largest size, as in `batch[1..64]`")
-            if (number := self.take(_INTEGER)) is not None:
-                upper = int(number)
+            if not self.peek("]"):
+                upper = self.integer("the largest size, as in `batch[1..64]`")
             if upper is not None and upper < lower:
                 self.at = start
                 self.fail(f"the range is empty: {lower} is more than {upper}")
@@ -164,6 +171,15 @@ class _Parser:
     def value(self) -> ValueSpec:
         if self.symbol("@"):
             return self.file()
+        if self.depth == _DEEPEST:
+            self.fail(f"brackets are nested more than {_DEEPEST} deep", "use `@file.pt`")
+        self.depth += 1
+        try:
+            return self.container_or_leaf()
+        finally:
+            self.depth -= 1
+
+    def container_or_leaf(self) -> ValueSpec:
         if self.symbol("["):
             return SequenceSpec(self.values("]"), is_tuple=False)
         if self.symbol("("):
@@ -174,7 +190,7 @@ class _Parser:
             return ScalarSpec(self.quoted())
         start = self.at
         if (number := self.take(_NUMBER)) is not None:
-            return ScalarSpec(_number(number))
+            return ScalarSpec(self.number(number, start))
         word = self.take(_NAME)
         if word is None:
             self.fail(
@@ -211,8 +227,9 @@ class _Parser:
 
     def size(self) -> int:
         start = self.at
-        if (digits := self.take(_INTEGER)) is not None:
-            return int(digits)
+        self.skip()
+        if _INTEGER.match(self.text, self.at):
+            return self.integer("a size")
         if (name := self.take(_NAME)) is not None:
             self.at = start
             self.fail(
@@ -238,6 +255,9 @@ class _Parser:
                 break
         if lower is None and upper is None:
             return None, None
+        if not all(bound is None or math.isfinite(bound) for bound in (lower, upper)):
+            self.at = start
+            self.fail("the bounds of a range must be finite")
         low = 0 if lower is None else lower
         if upper is not None and low >= upper:
             self.at = start
@@ -246,11 +266,31 @@ class _Parser:
 
     def bound(self, what: str, dtype: ElementType) -> Number:
         start = self.at
-        number = _number(self.require(_NUMBER, what))
+        number = self.number(self.require(_NUMBER, what), start)
         if not isinstance(number, int) and (dtype.is_integer or dtype.name == "bool"):
             self.at = start
             self.fail(f"an {dtype.name} tensor cannot hold {number}", "write a whole number")
+        if isinstance(number, int) and abs(number) > _LARGEST + 1:
+            self.at = start
+            self.fail(f"an {dtype.name} tensor cannot hold {number}", "write a smaller number")
         return number
+
+    def integer(self, what: str) -> int:
+        """A size, position or bound, which must fit 64 bits."""
+        self.skip()
+        start = self.at
+        number = self.number(self.require(_INTEGER, what), start)
+        if number > _LARGEST:
+            self.at = start
+            self.fail(f"{number} is too large for {what}", "write a smaller number")
+        return int(number)
+
+    def number(self, text: str, start: int) -> Number:
+        try:
+            return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else float(text)
+        except ValueError:  # CPython refuses thousands of digits
+            self.at = start
+            self.fail("the number has too many digits", "write a smaller number")
 
     def file(self) -> FileSpec:
         # Inside brackets a file name ends at the separator; quotes allow any name.
@@ -356,7 +396,3 @@ _EXAMPLES = {
     "--input": "examples: `x=f32[1,3,224,224]`, `ids=i64[1,128]<30000`, `scale=0.5`, `x=@x.npy`",
     "--dynamic": "examples: `x:0=batch`, `ids:1=length[1..512]`",
 }
-
-
-def _number(text: str) -> Number:
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)

@@ -6,6 +6,7 @@ input's values do not change when another is added.
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 import zlib
@@ -87,7 +88,7 @@ class ValueMaker:
         """The value of one specification. `path` seeds its random numbers."""
         match spec:
             case TensorSpec():
-                return self.make(spec.dtype, random_array(spec, self._generator(path)))
+                return self._tensor(spec, path)
             case ScalarSpec():
                 return spec.value
             case FileSpec():
@@ -97,6 +98,19 @@ class ValueMaker:
                 return tuple(items) if spec.is_tuple else items
             case MappingSpec():
                 return {key: self.value(item, f"{path}.{key}") for key, item in spec.items}
+
+    def _tensor(self, spec: TensorSpec, path: str) -> Any:
+        try:
+            return self.make(spec.dtype, random_array(spec, self._generator(path)))
+        except (ValueError, MemoryError, OverflowError, RuntimeError) as error:
+            # More dimensions or bytes than NumPy, torch or this machine can hold.
+            shape = ",".join(map(str, spec.shape[:8])) + (",..." if len(spec.shape) > 8 else "")
+            reason = str(error).strip().partition("\n")[0]
+            raise CompileError(
+                "PTC-L020",
+                f"cannot make a tensor {spec.dtype.name}[{shape}]: {reason}",
+                hint="give smaller sizes",
+            ) from None
 
     def _generator(self, path: str) -> np.random.Generator:
         return np.random.default_rng([self.seed, zlib.crc32(path.encode())])
@@ -118,8 +132,8 @@ class ValueMaker:
 
     def _read(self, spec: FileSpec) -> Any:
         path = Path(spec.path).expanduser()
-        if not path.is_file():
-            raise CompileError("PTC-L021", f"there is no file {path}")
+        if not os.path.isfile(path):
+            raise CompileError("PTC-L021", f"there is no file {path}", hint=_place_hint(path))
         readers = {**_numpy_readers(self.make), **(self.readers or {})}
         read = readers.get(path.suffix)
         if read is None:
@@ -138,6 +152,8 @@ def random_array(spec: TensorSpec, generator: np.random.Generator) -> Array:
     if spec.fill is not None:
         if kind.is_float:
             return from_float32(np.full(shape, spec.fill, np.float64), kind)
+        if kind.is_integer:
+            _require_fit(kind, int(spec.fill), int(spec.fill))
         return np.full(shape, spec.fill).astype(kind.numpy)
     if kind.is_integer:
         upper = DEFAULT_INTEGER_BOUND if spec.upper is None else int(spec.upper)
@@ -160,12 +176,27 @@ def random_array(spec: TensorSpec, generator: np.random.Generator) -> Array:
 def _integers(
     generator: np.random.Generator, low: int, high: int, shape: tuple[int, ...], kind: ElementType
 ) -> Array:
-    limits = np.iinfo(kind.numpy)
-    if low < limits.min or high - 1 > limits.max:
-        raise CompileError(
-            "PTC-L020", f"the range [{low}, {high}) does not fit the element type {kind.name}"
-        )
+    _require_fit(kind, low, high - 1)
     return generator.integers(low, high, shape, dtype=kind.numpy)
+
+
+def _require_fit(kind: ElementType, lowest: int, highest: int) -> None:
+    """Refuse values that would wrap around in the element type."""
+    limits = np.iinfo(kind.numpy)
+    if lowest < limits.min or highest > limits.max:
+        values = str(lowest) if lowest == highest else f"the range {lowest} to {highest}"
+        raise CompileError(
+            "PTC-L020",
+            f"{values} does not fit the element type {kind.name}",
+            hint=f"{kind.name} holds {limits.min} to {limits.max}",
+        )
+
+
+def _place_hint(path: Path) -> str:
+    """Why a file was not found, where that can be said."""
+    if os.path.isdir(path):
+        return f"{path} is a folder"
+    return "" if os.path.isdir(path.parent) else f"there is no folder {path.parent} either"
 
 
 def _numpy_readers(make: MakeTensor) -> dict[str, ReadFile]:

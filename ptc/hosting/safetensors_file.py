@@ -24,6 +24,9 @@ _TYPES = {
     "I16": "i16", "I8": "i8", "U8": "u8", "BOOL": "bool", "C64": "c64", "C128": "c128",
 }  # fmt: skip
 
+#: What a hostile header may raise, overlong numbers and deep nesting included.
+_MALFORMED = (ValueError, AttributeError, KeyError, TypeError, OverflowError, RecursionError)
+
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
@@ -52,7 +55,7 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
             for name, entry in header.items()
             if name != "__metadata__"
         }
-    except (ValueError, AttributeError, KeyError, TypeError) as error:
+    except _MALFORMED as error:
         raise _unreadable(path, f"its header is malformed: {error}") from None
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from torch import nn
 
 from ptc.support.diagnostics import CompileError
+from ptc.support.wording import listed
 
 #: Names with a meaning of their own to the loader.
 RESERVED = frozenset({"example_inputs"})
@@ -66,7 +67,7 @@ def _named(module: types.ModuleType, name: str, shown: str) -> Candidate:
             raise CompileError(
                 "PTC-L012",
                 f"{shown} has no `{name}`",
-                hint=f"it has: {', '.join(names)}" if names else "",
+                hint=f"it has: {listed(names, 12)}" if names else "",
             )
         value = getattr(value, part)
     kind = _kind_of_named(module, name, value)
@@ -75,6 +76,9 @@ def _named(module: types.ModuleType, name: str, shown: str) -> Candidate:
             "PTC-L013",
             f"`{name}` in {shown} is a {type(value).__name__}, "
             "expected a model, a model class or a function",
+            hint=f"it has: {listed(found, 12)}"
+            if (found := [c.name for c in candidates(module)])
+            else "",
         )
     return Candidate(name, kind, value)
 
@@ -91,12 +95,12 @@ def _only(module: types.ModuleType, shown: str) -> Candidate:
     roots = [c for c in found if c.name not in used]
     if len(roots) == 1:
         return roots[0]
-    listed = roots or found
+    shown_candidates = roots or found
     raise CompileError(
         "PTC-L011",
         f"{shown} defines several models, and none is named",
-        notes=tuple(f"{c.kind.value} {c.name}" for c in listed),
-        hint=f"name one: `{shown}:{listed[-1].name}`",
+        notes=tuple(f"{c.kind.value} {c.name}" for c in shown_candidates),
+        hint=f"name one: `{shown}:{shown_candidates[-1].name}`",
     )
 
 

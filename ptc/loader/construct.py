@@ -38,6 +38,12 @@ def parse_init(text: str) -> dict[str, Any]:
             notes=(f"  {text}", f"  {' ' * error.pos}^"),
             hint="""write a JSON object, such as --init '{"depth": 2}'""",
         ) from None
+    except (RecursionError, ValueError) as error:  # nested too deep, too many digits
+        raise CompileError(
+            "PTC-L016",
+            f"cannot read `--init {text[:40]}...`: {error}",
+            hint="""write a JSON object, such as --init '{"depth": 2}'""",
+        ) from None
     if not isinstance(value, dict):
         raise CompileError(
             "PTC-L016",

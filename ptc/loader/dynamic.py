@@ -31,7 +31,11 @@ def dynamic_spec(
                 hint="give them different names",
             )
         if dim.path in spec and dim.dim in spec[dim.path]:
-            raise CompileError("PTC-L031", f"dimension {dim.dim} of `{dim.path}` is named twice")
+            raise CompileError(
+                "PTC-L031",
+                f"dimension {dim.dim} of `{dim.path}` is named twice",
+                hint="give it one name",
+            )
         spec.setdefault(dim.path, {})[dim.dim] = wanted
         by_name[dim.name] = (_both(known, wanted, dim), size, first)
     # A range given with one use of a name holds for all of them.
@@ -58,6 +62,12 @@ def _size(tensors: Mapping[str, Any], dim: DimSpec) -> int:
             hint="dimensions count from 0",
         )
     size = tensor.shape[dim.dim]
+    if dim.lower == dim.upper:
+        raise CompileError(
+            "PTC-L032",
+            f"`--dynamic {dim.text}`: the range holds one size, {dim.lower}",
+            hint="leave `--dynamic` out for a dimension of one size, or give it a wider range",
+        )
     if size < dim.lower or (dim.upper is not None and size > dim.upper):
         upper = "" if dim.upper is None else dim.upper
         raise CompileError(

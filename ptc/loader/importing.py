@@ -140,7 +140,7 @@ def _own_errors(shown: str, name: str) -> Iterator[None]:
             hint=_ARGPARSE_HINT,
         ) from error
     except SyntaxError as error:
-        raise syntax_error("PTC-L004", error) from error
+        raise syntax_error("PTC-L004", error, shown) from error
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if name == missing or name.startswith(missing + "."):
@@ -155,5 +155,5 @@ def _own_errors(shown: str, name: str) -> Iterator[None]:
             error,
             hint=f"install the package that provides `{missing}` into this environment",
         ) from error
-    except Exception as error:
+    except BaseException as error:  # the file may raise classes of its own
         raise user_error("PTC-L005", f"importing {shown}", error) from error

@@ -62,7 +62,7 @@ def load(request: LoadRequest) -> LoadedModel:
     options = _Options(
         tuple(parse_input(text) for text in request.inputs),
         tuple(dim for text in request.dynamic for dim in parse_dynamic(text)),
-        float_dtype(request.dtype) if request.dtype else None,
+        float_dtype(request.dtype) if request.dtype is not None else None,
         request.seed,
     )
     notes: list[str] = []
@@ -88,11 +88,11 @@ def load(request: LoadRequest) -> LoadedModel:
             f"`{candidate.name}` is a function, so there is nothing to load weights into",
         )
     source = _Source(module, function, shown)
+    _refuse_misplaced(options, request.entries or (_default_entry(function),))
     requests = tuple(
         _entry(source, name, options, notes, among=request.entries)
         for name in (request.entries or (None,))
     )
-    _refuse_unused(options, request.entries)
     return LoadedModel(
         name=_model_name(candidate.name, target.file, target.name),
         entries=requests,
@@ -141,7 +141,8 @@ def _entry(
     among: Sequence[str],
 ) -> EntryRequest:
     function = _entry_function(source.function, name)
-    specs = [s for s in options.inputs if s.entry in (None, name)]
+    called = name or _default_entry(source.function)
+    specs = [s for s in options.inputs if s.entry in (None, called)]
     if specs:
         arguments = arguments_from_specs(function, specs, options.seed)
         notes.extend(_unranged(specs))
@@ -151,14 +152,14 @@ def _entry(
         if options.dtype is not None:
             arguments = _converted(function, arguments, options.dtype, notes)
         make = partial(variant_of, function, arguments)
-    dims = [d for d in options.dims if d.entry in (None, name)]
+    dims = [d for d in options.dims if d.entry in (None, called)]
     dynamic = dynamic_spec(function, arguments, dims)
     if isinstance(source.function, nn.Module) and has_lazy_parameters(source.function):
         with torch.no_grad(), users_code("PTC-L024", "the first call, which sizes lazy layers,"):
             function(*arguments[0], **arguments[1])
         notes.append("lazy layers got their sizes from one eager call")
     return EntryRequest(
-        name or _default_entry(source.function),
+        called,
         function,
         arguments[0],
         arguments[1],
@@ -257,8 +258,15 @@ def _unranged(specs: Sequence[InputSpec]) -> list[str]:
     ]
 
 
-def _refuse_unused(options: _Options, entries: Sequence[str]) -> None:
-    """An input or dimension for an entry that is not compiled is a mistake."""
+def _refuse_misplaced(options: _Options, entries: Sequence[str]) -> None:
+    """An entry that is named twice, or an input or dimension for one that is not compiled, is a
+    mistake."""
+    if repeated := [name for number, name in enumerate(entries) if name in entries[:number]]:
+        raise CompileError(
+            "PTC-L051",
+            f"the entry `{repeated[0]}` is named twice",
+            hint=f"write `--entry {repeated[0]}` once",
+        )
     for part in (*options.inputs, *options.dims):
         if part.entry is not None and part.entry not in entries:
             raise CompileError(

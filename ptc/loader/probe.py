@@ -22,7 +22,9 @@ def eager_error(entry: EntryRequest) -> CompileError | None:
     try:
         with torch.no_grad():
             entry.function(*entry.args, **entry.kwargs)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit and the user's own classes among them
         return user_error(
             "PTC-L060",
             f"calling `{entry.name}` on its example inputs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,15 +24,18 @@ class Target:
 
 def parse_target(text: str) -> Target:
     """Read `text`. A file that does not exist and a malformed target are CompileErrors."""
+    if not text.strip():
+        raise CompileError("PTC-L001", "no file is named", hint=_files_hint(Path()))
     place, name = _split(text)
-    path = Path(place).expanduser()
-    if path.is_dir():
+    path = _expanded(place)
+    # os.path answers False where Path raises: for names that are too long, for example.
+    if os.path.isdir(path):
         raise CompileError(
             "PTC-L001",
             f"{place} is a folder, expected a Python file",
             hint=_files_hint(path),
         )
-    if path.is_file():
+    if os.path.isfile(path):
         if path.suffix != ".py":
             raise CompileError(
                 "PTC-L002",
@@ -52,9 +56,17 @@ def parse_target(text: str) -> Target:
     return Target(text, module=place, name=name)
 
 
+def _expanded(text: str) -> Path:
+    """With the user's home folder for `~`, where there is one."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # a user that the system does not know
+        return Path(text)
+
+
 def _split(text: str) -> tuple[str, str | None]:
     """At the last colon, unless a file has that very name or a drive letter stands before it."""
-    if Path(text).expanduser().exists() or ":" not in text:
+    if os.path.exists(_expanded(text)) or ":" not in text:
         return text, None
     place, _, name = text.rpartition(":")
     if len(place) == 1 and name.startswith(("\\", "/")):
@@ -69,7 +81,7 @@ def _split(text: str) -> tuple[str, str | None]:
 
 
 def _files_hint(folder: Path) -> str:
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return f"there is no folder {folder} either"
     files = sorted(p.name for p in folder.glob("*.py"))[:6]
     return (

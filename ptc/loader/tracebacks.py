@@ -67,9 +67,11 @@ def user_error(code: str, what: str, error: BaseException, *, hint: str = "") ->
     )
 
 
-def syntax_error(code: str, error: SyntaxError) -> CompileError:
-    """A CompileError for a file that Python cannot parse, with the character it stumbled on."""
-    file, line = error.filename or "<unknown>", error.lineno or 0
+def syntax_error(code: str, error: SyntaxError, shown: str) -> CompileError:
+    """A CompileError for a file that Python cannot parse, with the character it stumbled on.
+
+    `shown` is the file that was imported: Python names none when it cannot decode the text."""
+    file, line = error.filename or shown, error.lineno or 1
     text = (error.text or linecache.getline(file, line)).rstrip("\n")
     notes: tuple[str, ...] = ()
     if error.offset and text:
@@ -92,5 +94,5 @@ def users_code(code: str, what: str, *, hint: str = "") -> Iterator[None]:
     except SystemExit as error:
         reason = f"with status {error.code}" if error.code is not None else "without a status"
         raise CompileError(code, f"{what} ended the program {reason}", hint=hint) from error
-    except Exception as error:
+    except BaseException as error:  # the user's code may raise classes of its own
         raise user_error(code, what, error, hint=hint) from error

@@ -32,6 +32,10 @@ class Diagnostic:
     notes: tuple[str, ...] = field(default=())
     severity: str = "error"
 
+    @property
+    def is_error(self) -> bool:
+        return self.severity == "error"
+
     def render(self) -> str:
         """The message as plain text, several lines, without a final newline."""
         lines = [f"{self.severity}[{self.code}]: {self.message}"]
@@ -39,8 +43,10 @@ class Diagnostic:
             text = f"   {self.location.text.strip()}" if self.location.text else ""
             lines.append(f"  {self.location}{text}")
         lines.extend(f"  {note}" for note in self.notes)
-        if self.hint:
-            lines.append(f"  hint: {self.hint}")
+        # Where the message says all there is, the code's page has the background.
+        hint = self.hint or (f"`ptc explain {self.code}` says more" if self.is_error else "")
+        if hint:
+            lines.append(f"  hint: {hint}")
         return "\n".join(lines)
 
 

@@ -11,6 +11,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
+
+from ptc.support.diagnostics import CompileError
 
 #: The forms a program takes, with the file (or folder) each is dumped to.
 STAGE_FILES: Mapping[str, str] = {
@@ -48,7 +51,7 @@ class Dumper:
         if self.folder is None:
             return None
         path = self.folder / STAGE_FILES[stage]
-        write_atomically(path, make_text().encode())
+        _write(path, make_text().encode())
         return path
 
     def files(self, stage: str, make_files: Callable[[], Mapping[str, str | bytes]]) -> Path | None:
@@ -58,17 +61,32 @@ class Dumper:
         root = self.folder / STAGE_FILES[stage]
         for name, content in make_files().items():
             data = content.encode() if isinstance(content, str) else content
-            write_atomically(root / _file_name(name), data)
+            _write(root / _file_name(name), data)
         return root
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` so that `path` holds either its old content or all of the new one."""
+def _write(path: Path, data: bytes) -> None:
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise CompileError(
+            "PTC-U006",
+            f"cannot write the dump {path}: {error.strerror or error}",
+            hint="choose another folder with `--dump-dir`",
+        ) from None
+
+
+def write_atomically(path: Path, data: bytes | Callable[[BinaryIO], object]) -> None:
+    """Write `data`, or what it writes, so that `path` holds either its old content or all of the
+    new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            if callable(data):
+                data(stream)
+            else:
+                stream.write(data)
         # mkstemp gives 0600; a dump or a manifest is for everyone whom the umask lets read it.
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)

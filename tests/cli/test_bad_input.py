@@ -6,9 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from cli.main import app
+from ptc.loader import LoadRequest, load
 
 ROOT = Path(__file__).resolve().parents[2]
 MLP = ROOT / "sample_models" / "mlp.py"
@@ -21,6 +23,9 @@ FILES = {
     "several.py": "from torch import nn\nclass A(nn.Module): ...\nclass B(nn.Module): ...\n",
     "exits.py": "import sys\nsys.exit(4)\n",
     "branch.py": "def f(x):\n    return x + 1 if x.sum() > 0 else x - 1\n",
+    "own_class.py": "class Own(BaseException): ...\nraise Own('at import')\n",
+    "entries.py": "import torch\nmodel = torch.nn.Linear(2, 2)\n"
+    "example_inputs = torch.ones(1, 2)\n",
     "strings.py": "def f(x):\n    return {'y': x, 'open': open}\n",
 }
 
@@ -39,7 +44,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("PTC-L001", ["missing.py"]),
         ("PTC-L004", ["syntax.py"]),
         ("PTC-L005", ["raises.py"]),
+        ("PTC-L005", ["own_class.py"]),
         ("PTC-L006", ["exits.py"]),
+        ("PTC-L016", ["several.py:A", "--init", "[" * 5000]),
+        ("PTC-L051", ["entries.py", "--entry", "forward", "--entry", "forward"]),
+        ("PTC-L051", ["entries.py", "--input", "encode:x=f32[1,2]"]),
+        ("PTC-U005", ["entries.py", "--name", "../../evil"]),
+        ("PTC-U006", ["entries.py", "--dump-dir", "empty.py/dumps"]),
         ("PTC-L010", ["empty.py"]),
         ("PTC-L011", ["several.py"]),
         ("PTC-L012", ["several.py:C"]),
@@ -60,6 +71,7 @@ def test_compile_refuses(folder: Path, code: str, arguments: list[object]) -> No
     assert f"error[{code}]" in result.stderr, result.stderr
     assert result.exit_code == 1
     assert "Traceback" not in result.output + result.stderr
+    assert "  hint: " in result.stderr
     assert not (folder / "out").exists() or not list((folder / "out").iterdir())
 
 
@@ -82,12 +94,22 @@ def test_run_time_errors(folder: Path) -> None:
     assert made.exit_code == 0, made.stderr
     library = folder / "out" / "libmlp.so"
     cut = folder / "cut.so"
+    images = ["-i", "images=f32[8,1,28,28]"]
     cut.write_bytes(library.read_bytes()[:-100])
+    module = load(LoadRequest(str(MLP))).module
+    assert module is not None
+    state = {
+        name: tensor.reshape(*reversed(tensor.shape))
+        for name, tensor in module.state_dict().items()
+    }
+    save_file(state, folder / "transposed.safetensors")
     for code, arguments in [
         ("PTC-R012", [library, "-i", "images=f32[8,1,28,27]"]),
         ("PTC-R011", [library, "-i", "images=f64[8,1,28,28]"]),
         ("PTC-R010", [library]),
-        ("PTC-R002", [cut, "-i", "images=f32[8,1,28,28]"]),
+        ("PTC-R015", [library, "-i", "encode:images=f32[8,1,28,28]"]),
+        ("PTC-R007", [library, *images, "--weights", "transposed.safetensors"]),
+        ("PTC-R002", [cut, *images]),
     ]:
         result = runner.invoke(app, ["run", *map(str, arguments)], color=False)
         assert f"error[{code}]" in result.stderr and result.exit_code == 1

@@ -96,6 +96,13 @@ def test_input_of_an_entry() -> None:
         ("x=(f32[1]", 9, "expected `)`"),
         ("x={a f32[1]}", 5, "expected `:`"),
         ("x=f32", 5, "expected `[`"),
+        ("x=f32[99999999999999999999]", 6, "too large for a size"),
+        (f"x=f32[{'9' * 5000}]", 6, "too many digits"),
+        (f"x=i64[1]<{'9' * 5000}", 9, "too many digits"),
+        ("x=i64[1]<99999999999999999999", 9, "an i64 tensor cannot hold"),
+        ("x=f32[1]<inf", 8, "the bounds of a range must be finite"),
+        ("x=f32[\u0662]", 6, "expected a size"),
+        (f"x={'(' * 3000}", 66, "nested more than 64 deep"),
     ],
 )
 def test_errors_point_at_the_character(text: str, column: int, message: str) -> None:
@@ -124,7 +131,16 @@ def test_dynamic(text: str, dims: list[tuple[object, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, column", [("x", 1), ("x:", 2), ("x:0", 3), ("x:0=", 4), ("x:0=b[5..2]", 6), ("0=b", 0)]
+    "text, column",
+    [
+        ("x", 1),
+        ("x:", 2),
+        ("x:0", 3),
+        ("x:0=", 4),
+        ("x:0=b[5..2]", 6),
+        ("x:0=b[1..99999999999999999999]", 9),
+        ("0=b", 0),
+    ],
 )
 def test_dynamic_errors(text: str, column: int) -> None:
     with pytest.raises(CompileError) as caught:

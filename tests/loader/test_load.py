@@ -124,6 +124,8 @@ def test_several_candidates_are_listed(write: WriteFile) -> None:
         ("raise ValueError('mine')", "", "PTC-L005"),
         ("import sys; sys.exit(3)", "", "PTC-L006"),
         ("import not_installed_anywhere", "", "PTC-L007"),
+        ("class Own(BaseException): pass\nraise Own('mine')", "", "PTC-L005"),
+        ("x = 1\0", "", "PTC-L004"),
     ],
 )
 def test_bad_files(write: WriteFile, text: str, name: str, code: str) -> None:
@@ -134,6 +136,8 @@ def test_bad_files(write: WriteFile, text: str, name: str, code: str) -> None:
     "target, code",
     [
         ("nowhere/model.py", "PTC-L001"),
+        ("", "PTC-L001"),
+        ("a" * 5000 + ".py", "PTC-L001"),
         ("model.py", "PTC-L001"),
         ("no_such_package_here.module:Net", "PTC-L003"),
         ("torch.no_such_module:Net", "PTC-L003"),
@@ -406,6 +410,7 @@ def test_dynamic_dimensions(write: WriteFile) -> None:
         (("x:0=b", "x:0=c"), "PTC-L031"),
         (("x:0=b", "x:1=b"), "PTC-L032"),
         (("x:0=b[5..9]",), "PTC-L032"),
+        (("x:0=b[3..3]",), "PTC-L032"),
         (("x:0=b[",), "PTC-L030"),
     ],
 )
