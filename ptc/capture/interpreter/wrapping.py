@@ -324,7 +324,7 @@ def _method(vm: Machine, obj: Any, source: Source) -> Value:
 )
 def _builtin(vm: Machine, obj: Any, source: Source) -> Value:
     owner = getattr(obj, "__self__", None)
-    # Functions of pybind11 are bound to a record of themselves, which is no object of the program's.
+    # Functions of pybind11 are bound to a record of themselves, no object of the program's.
     is_plain = owner is None or not hasattr(type(owner), getattr(obj, "__name__", ""))
     if is_plain or isinstance(owner, types.ModuleType):
         _guard_identity(vm, obj, source)
