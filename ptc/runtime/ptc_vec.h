@@ -329,6 +329,16 @@ template <class T, int W> PTC_INLINE void store(T* p, vec<T, W> x) {
   }
 }
 
+#if defined(__AVX__)
+// All bits set in the first n lanes of `size` bytes, none in the others; V has 32 bytes.
+template <class V> PTC_INLINE V first_lanes(int n, i64 size) {
+  static const int ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  V mask;
+  __builtin_memcpy(&mask.v, (const char*)ones_then_zeros + 32 - n * size, 32);
+  return mask;
+}
+#endif
+
 // The first n lanes (0 <= n <= W) from memory, the others zero. Touches no byte beyond them.
 template <class T, int W> PTC_INLINE vec<T, W> load_n(const T* p, int n) {
   typedef vec<T, W> V;
@@ -340,6 +350,23 @@ template <class T, int W> PTC_INLINE vec<T, W> load_n(const T* p, int n) {
             : "=v"(r.v)
             : "r"(p), "r"(k), "m"(*(const char (*)[64])p)
             : "k1");
+    return r;
+  }
+#endif
+#if defined(__AVX__)
+  // No array on the stack here: some GCC (PR 109780, before 12.4 and 13.3) keep no alignment for
+  // one that is reached through a register only.
+  if constexpr (sizeof(T) * W == 32 && sizeof(T) >= 4 && sizeof(typename V::E) == sizeof(T)) {
+    V r;
+    const V mask = first_lanes<V>(n, sizeof(T));
+    if constexpr (sizeof(T) == 4)
+      __asm__("vmaskmovps (%1), %2, %0"
+              : "=x"(r.v)
+              : "r"(p), "x"(mask.v), "m"(*(const char (*)[32])p));
+    else
+      __asm__("vmaskmovpd (%1), %2, %0"
+              : "=x"(r.v)
+              : "r"(p), "x"(mask.v), "m"(*(const char (*)[32])p));
     return r;
   }
 #endif
@@ -357,6 +384,17 @@ template <class T, int W> PTC_INLINE void store_n(T* p, vec<T, W> x, int n) {
                      :
                      : "v"(x.v), "r"(p), "r"(k)
                      : "k1", "memory");
+    return;
+  }
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(T) * W == 32 && sizeof(T) >= 4 &&
+                sizeof(typename vec<T, W>::E) == sizeof(T)) {
+    const vec<T, W> mask = first_lanes<vec<T, W>>(n, sizeof(T));
+    if constexpr (sizeof(T) == 4)
+      __asm__ volatile("vmaskmovps %0, %1, (%2)" ::"x"(x.v), "x"(mask.v), "r"(p) : "memory");
+    else
+      __asm__ volatile("vmaskmovpd %0, %1, (%2)" ::"x"(x.v), "x"(mask.v), "r"(p) : "memory");
     return;
   }
 #endif
