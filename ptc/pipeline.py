@@ -40,7 +40,7 @@ from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
 from ptc.hosting.seal import seal
 from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
 from ptc.loader.variants import variant_of
-from ptc.loops.nodes import Program
+from ptc.loops.nodes import BufferKind, Program
 from ptc.loops.printer import print_program as print_loops
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options as ScheduleOptions
@@ -69,12 +69,21 @@ def compile_graph(captured: CapturedProgram, *, freeze: bool) -> BuiltGraph:
     """Compile one captured graph. Weights are read at each call, or with `freeze` once at open."""
     with collection_paused():
         aten = functionalise(captured)
-        loops = schedule(lower(aten), ScheduleOptions(freeze=freeze))
+        lowered = lower(aten)
+        if freeze:
+            lowered = _written_read_live(lowered)
+        loops = schedule(lowered, ScheduleOptions(freeze=freeze))
         entry = codegen_entry(CompiledEntry("graph", aten, loops))
         generated = generate([entry], name="graph", live_weights=not freeze)
     built = toolchain.build(generated.sources, Target())
     handle, api = load_api(built.library, generated.sources.name)
     return BuiltGraph(aten, loops, handle, api, freeze)
+
+
+def _written_read_live(program: Program) -> Program:
+    """Buffers that the program itself writes are no constants: they are read at each call."""
+    live = {name: replace(program.buffers[name], kind=BufferKind.INPUT) for name in program.written}
+    return replace(program, buffers={**program.buffers, **live}, written=frozenset())
 
 
 @contextmanager

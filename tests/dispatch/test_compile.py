@@ -206,7 +206,8 @@ def test_decorator_factory_and_bound_method():
     torch.testing.assert_close(method(x), model(x))
 
 
-def test_mutated_input_and_buffer():
+@pytest.mark.parametrize("freeze", [False, True])
+def test_mutated_input_and_buffer(freeze):
     class Counter(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -218,7 +219,7 @@ def test_mutated_input_and_buffer():
             return x + self.total
 
     model, twin = Counter(), Counter()
-    compiled = ptc.compile(model)
+    compiled = ptc.compile(model, freeze=freeze)
     for _ in range(3):
         x = torch.randn(3)
         y = x.clone()
@@ -334,3 +335,11 @@ def test_symbolic_sizes_keep_to_the_strides_they_were_captured_with():
     for n in (5, 7):  # strides (n, 1, 1): contiguous, though the middle one is odd
         x = torch.randn(3, n, 1).transpose(1, 2)
         torch.testing.assert_close(between(x), x + 1)
+
+
+def test_layers_of_lstm_with_symbolic_batch_and_length():
+    model = nn.LSTM(5, 7, 2, bidirectional=True, batch_first=True).eval()
+    compiled = ptc.compile(model, dynamic=True)
+    for shape in ((3, 4, 5), (2, 6, 5)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), model(x))
