@@ -7,6 +7,7 @@ Exit codes: 0 success, 1 the user's model, input or environment, 2 wrong usage o
 from __future__ import annotations
 
 import traceback
+from errno import EIO, ENOSPC
 from typing import Any
 
 import typer
@@ -44,9 +45,9 @@ class GuardedGroup(TyperGroup):
             # Typer's own exceptions (usage errors, Exit, Abort) carry an exit code.
             if hasattr(error, "exit_code") or type(error).__name__ == "Abort":
                 raise
-            missing = _missing_package(error)
-            if missing is not None:
-                _explain_failure(ctx, error, missing)
+            known = _missing_package(error) or _unwritable_output(error)
+            if known is not None:
+                _explain_failure(ctx, error, known)
                 raise typer.Exit(USER_ERROR) from None
             _explain_failure(ctx, error, _internal(error, str(error)))
             raise typer.Exit(INTERNAL_ERROR) from None
@@ -89,6 +90,17 @@ def _internal(error: BaseException, message: str) -> Diagnostic:
         diagnostic.code,
         diagnostic.message,
         hint="run again with `--debug` for the traceback, and please report it",
+    )
+
+
+def _unwritable_output(error: Exception) -> Diagnostic | None:
+    """The diagnostic for a full disk behind standard output; None for other errors."""
+    if not isinstance(error, OSError) or error.errno not in (ENOSPC, EIO) or error.filename:
+        return None
+    return Diagnostic(
+        "PTC-U007",
+        f"cannot write to standard output: {error.strerror}",
+        hint="send it to another place; files that were announced are complete",
     )
 
 

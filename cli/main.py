@@ -4,7 +4,9 @@ works where torch is not installed, and `ptc --help` answers at once."""
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -93,6 +95,10 @@ def ptc(
 
 def app_main() -> None:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A path or a message may hold what the terminal's encoding cannot show.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app()
 
 

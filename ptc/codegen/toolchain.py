@@ -82,7 +82,10 @@ def find_compiler() -> Compiler:
 @lru_cache(maxsize=8)
 def _find_compiler(wanted: str | None) -> Compiler:
     if wanted is not None:
-        command = tuple(shlex.split(wanted))
+        try:
+            command = tuple(shlex.split(wanted))
+        except ValueError:  # a quote that is not closed
+            command = ()
         compiler = _probe(command) if command and shutil.which(command[0]) else None
         if compiler is None:
             raise CompileError(
@@ -136,6 +139,14 @@ def resolve(target: Target) -> Target:
     return replace(target, triple=triple, vector_bytes=vector_bytes, features=features)
 
 
+def _unusable(compiler: Compiler, why: str) -> CompileError:
+    return CompileError(
+        "PTC-C001",
+        f"the C++ compiler `{' '.join(compiler.command)}` {why}",
+        hint=_NO_COMPILER_HINT,
+    )
+
+
 @lru_cache(maxsize=8)
 def _native_macros(compiler: Compiler, cpu: str) -> frozenset[str]:
     """Names of the macros predefined with -march=native. `cpu` only keys the cache."""
@@ -147,7 +158,8 @@ def _native_macros(compiler: Compiler, cpu: str) -> frozenset[str]:
         check=False,
     )
     if done.returncode != 0:
-        raise InternalError("toolchain", f"cannot probe the compiler: {done.stderr.strip()}")
+        reason = done.stderr.strip().partition("\n")[0] or f"exit status {done.returncode}"
+        raise _unusable(compiler, f"cannot say what it compiles for: {reason}")
     return frozenset(line.split()[1] for line in done.stdout.splitlines() if line)
 
 
@@ -250,6 +262,8 @@ def _compile_unit(
     done = subprocess.run([*command, str(output)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise _failure("compiler", [*command, str(output)], done.stderr, folder)
+    if not output.is_file():
+        raise _unusable(compiler, "reports success but writes no object file")
     return output
 
 

@@ -48,8 +48,8 @@ class Library:
     owner."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.resolve()
         self.file = inspect_library(path)
+        self.path = path.resolve()
         require_intact(self.file)
         symbol = next((s for s in self.file.symbols if s.endswith(_SYMBOL)), None)
         if symbol is None:

@@ -3,6 +3,8 @@ leftovers."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,11 +77,22 @@ def test_compile_refuses(folder: Path, code: str, arguments: list[object]) -> No
     assert not (folder / "out").exists() or not list((folder / "out").iterdir())
 
 
-def test_no_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PTC_CXX", "/nonexistent/g++")
+@pytest.mark.parametrize("compiler", ["/nonexistent/g++", "'unclosed", "/bin/false", "/bin/cat"])
+def test_no_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, compiler: str) -> None:
+    monkeypatch.setenv("PTC_CXX", compiler)
     result = runner.invoke(app, ["compile", str(MLP), "-o", "out"])
     assert "error[PTC-C001]" in result.stderr and result.exit_code == 1
     assert not (folder / "out").exists() or not list((folder / "out").iterdir())
+
+
+def test_a_full_disk_behind_standard_output(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "cli", "explain", "PTC-C001"],
+            stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False,
+        )  # fmt: skip
+    assert "error[PTC-U007]" in done.stderr and done.returncode == 1
+    assert "Traceback" not in done.stderr
 
 
 def test_an_output_that_cannot_be_written(folder: Path) -> None:
