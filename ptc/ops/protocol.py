@@ -61,6 +61,10 @@ class LoweringContext(Protocol):
         """A size as an Index."""
         ...
 
+    def counts_sizes(self, index: Index) -> bool:
+        """Whether every variable of it is a size, not a number of any sign."""
+        ...
+
     def load(
         self, x: TensorValue, index: Indices, mask: Expr | None = None, other: Expr | None = None
     ) -> Expr:

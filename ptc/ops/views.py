@@ -221,17 +221,19 @@ def narrow(
 _BEYOND_SIZES = 2**40
 
 
-def from_front(bound: Index, size: Index) -> Index:
+def from_front(ctx: LoweringContext, bound: Index, size: Index) -> Index:
     """A position that may count from the end, counted from the front.
 
-    The sign of a symbolic one is clear when all its coefficients agree (size symbols are positive);
-    otherwise the expression decides when it is evaluated: bound // 2**40 is -1 below zero, else 0.
+    The sign of a symbolic one is clear when all its coefficients agree (sizes are positive, ints
+    among the inputs need not be); otherwise the expression decides when it is evaluated:
+    bound // 2**40 is -1 below zero, else 0.
     """
     if bound.constant is not None:
         return bound + size if bound.constant < 0 else bound
-    if bound.offset >= 0 and all(factor > 0 for _, factor in bound.terms):
+    sizes = ctx.counts_sizes(bound)
+    if sizes and bound.offset >= 0 and all(factor > 0 for _, factor in bound.terms):
         return bound
-    if bound.offset <= 0 and all(factor < 0 for _, factor in bound.terms):
+    if sizes and bound.offset <= 0 and all(factor < 0 for _, factor in bound.terms):
         return bound + size
     return bound - size * (bound // _BEYOND_SIZES)
 
@@ -240,11 +242,11 @@ def slice_bounds(
     ctx: LoweringContext, size: Index, start: Size | None, end: Size | None, step: int
 ) -> tuple[Index, Index]:
     """First position and number of elements of a Python slice over `size` elements."""
-    first = ZERO if start is None else _clamped(ctx.size(start), size)
+    first = ZERO if start is None else _clamped(ctx, ctx.size(start), size)
     if end is None or (isinstance(end, int) and end >= _OPEN_END):
         last = size
     else:
-        last = _clamped(ctx.size(end), size)
+        last = _clamped(ctx, ctx.size(end), size)
     span = last - first
     if span.constant is not None:
         span = Index.const(max(0, span.constant))
@@ -253,11 +255,11 @@ def slice_bounds(
     return first, (span if step == 1 else (span + (step - 1)) // step)
 
 
-def _clamped(bound: Index, size: Index) -> Index:
+def _clamped(ctx: LoweringContext, bound: Index, size: Index) -> Index:
     """A slice bound moved into [0, size]."""
     if bound == size:
         return size
-    place = from_front(bound, size)
+    place = from_front(ctx, bound, size)
     if place.constant is not None and size.constant is not None:
         return Index.const(min(max(0, place.constant), size.constant))
     # Only a bound that counted from the end can lie before the start.
@@ -294,7 +296,7 @@ def lower_select(ctx: LoweringContext, x: TensorValue, dim: int, index: Size) ->
 
 def wrapped_position(ctx: LoweringContext, index: Size, size: Index) -> Index:
     """A position that may count from the end."""
-    return from_front(ctx.size(index), size)
+    return from_front(ctx, ctx.size(index), size)
 
 
 @lowers(aten.narrow.default)

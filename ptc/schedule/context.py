@@ -56,6 +56,7 @@ class Context:
         self._kernel_names: dict[str, int] = {}
         self._builder: Builder | None = None
         self._ranges = Ranges({}, sizes)
+        self._numbers = frozenset([name for name, (low, _) in sizes.items() if low < 0])
         self.operator = "op"
         self.origin = Origin("op")
 
@@ -64,6 +65,10 @@ class Context:
     def size(self, value: int | Index) -> Index:
         """A size as an Index."""
         return self._symbols.index(value)
+
+    def counts_sizes(self, index: Index) -> bool:
+        """Whether every variable of it is a size, not a number of any sign."""
+        return self._numbers.isdisjoint(index.free_vars())
 
     @property
     def symbols(self) -> Sizes:

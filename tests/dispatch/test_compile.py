@@ -343,3 +343,14 @@ def test_layers_of_lstm_with_symbolic_batch_and_length():
     for shape in ((3, 4, 5), (2, 6, 5)):
         x = torch.randn(shape)
         torch.testing.assert_close(compiled(x), model(x))
+
+
+def test_bounds_of_either_sign():
+    def f(x: torch.Tensor, a: int) -> tuple[torch.Tensor, ...]:
+        return x[a:] + 1, x[:a] + 1, x[a] + 1
+
+    compiled = ptc.compile(f)
+    x = torch.randn(7)
+    for a in (2, 3, -2, -3, 0, -1):
+        for got, wanted in zip(compiled(x, a), f(x, a), strict=True):
+            torch.testing.assert_close(got, wanted)

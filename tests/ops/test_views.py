@@ -18,6 +18,9 @@ class Sizes:
     def size(self, value: int | Index) -> Index:
         return Index.of(value)
 
+    def counts_sizes(self, index: Index) -> bool:
+        return True
+
 
 def shapes_of(size: int) -> list[tuple[int, ...]]:
     """All shapes of up to three dims with `size` elements."""
@@ -84,7 +87,7 @@ def test_slice_bounds_with_a_symbolic_size() -> None:
 
 def test_bounds_of_unclear_sign() -> None:
     a, size = Index.var("s0"), Index.var("s1")
-    place = from_front(a - 5, size)
+    place = from_front(Sizes(), a - 5, size)  # type: ignore[arg-type]
     for n in (1, 4, 5, 9):
         expected = n - 5 if n >= 5 else n - 5 + 20
         assert place.evaluate({"s0": n, "s1": 20}) == expected
