@@ -1,6 +1,6 @@
 """Activation functions. Each is one pointwise kernel; 16-bit floats are computed in f32.
 
-Activations not listed here (selu, celu, softshrink, glu...) come apart into these and arithmetic by
+Activations not listed here (selu, celu, hardshrink, glu...) come apart into these and arithmetic by
 torch's decompositions.
 """
 
@@ -48,6 +48,19 @@ def lower_relu6(ctx: LoweringContext, x: TensorValue) -> TensorValue:
 def lower_leaky_relu(ctx: LoweringContext, x: TensorValue, slope: Number) -> TensorValue:
     """x where positive, else slope * x."""
     return unary(ctx, x, lambda v: b.where(b.gt(v, 0.0), v, b.mul(v, float(slope))))
+
+
+@lowers(aten.softshrink.default)
+def lower_softshrink(ctx: LoweringContext, x: TensorValue, lambd: Number) -> TensorValue:
+    """x moved towards 0 by lambd, 0 where it is within; NaN stays. Eager compares 16-bit floats in
+    f32 with a limit that is not rounded to them, which torch's decomposition does."""
+    limit = float(lambd)
+
+    def shrink(v: Expr) -> Expr:
+        below = b.where(b.lt(v, -limit), b.add(v, limit), b.mul(v, 0.0))
+        return b.where(b.gt(v, limit), b.sub(v, limit), below)
+
+    return unary(ctx, x, shrink)
 
 
 @lowers(aten.rrelu_with_noise_functional.default)
@@ -203,6 +216,13 @@ samples_for(
 )
 samples(aten.relu.default, sample(T("i64[5]")), sample(T("i32[5]")))
 samples(aten.hardtanh.default, sample(T("f32[9]"), -0.3, 0.7), sample(T("bf16[9]"), -0.3, 0.7))
+samples(
+    aten.softshrink.default,
+    sample(T("f32[9]", special=True)),
+    sample(T("f64[9]"), 0.3),
+    sample(T("bf16[64]", low=0.29, high=0.31), 0.3, exact=True),
+    sample(T("f16[9]"), 0.3),
+)
 samples(aten.leaky_relu.default, sample(T("f32[9]"), 0.2), sample(T("bf16[9]"), 0.2))
 samples(
     aten._prelu_kernel.default,

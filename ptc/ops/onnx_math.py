@@ -265,6 +265,17 @@ def leaky_relu(b: OnnxBuilder, x: Operand, slope: float) -> OnnxTensor:
     return unary(b, "LeakyRelu", x, alpha=float(slope))
 
 
+@onnx(aten.softshrink.default)
+def softshrink(b: OnnxBuilder, x: Operand, lambd: float) -> OnnxTensor:
+    """Towards zero by lambd. ONNX's own Shrink turns NaN into 0."""
+    value = _wide(b, x)
+    low, high = number(b, -float(lambd), value), number(b, float(lambd), value)
+    zero = b.op("Mul", value, number(b, 0.0, value))
+    below = where(b, compare(b, "Less", value, low), b.op("Add", value, high), zero)
+    above = compare(b, "Greater", value, high)
+    return b.cast(where(b, above, b.op("Sub", value, high), below), b.dtype)
+
+
 @onnx(aten._prelu_kernel.default)
 def prelu(b: OnnxBuilder, x: Operand, weight: Operand) -> OnnxTensor:
     """A slope for each channel below zero."""
