@@ -187,7 +187,7 @@ class Fakes:
         return made
 
     def number(self, name: str, hint: int, origin: str) -> torch.SymInt:
-        """The symbolic int called `name`, of any sign. `origin` is where it is read at a call."""
+        """The symbolic int called `name`, at least 0. `origin` is where it is read at a call."""
         source = _SizeSource(origin)
         symbol = self.shape_env.create_unspecified_symbol(
             hint, source, dynamic_dim=DimDynamic.DYNAMIC
@@ -195,7 +195,7 @@ class Fakes:
         made = self.shape_env.create_symintnode(symbol, hint=hint, source=source)
         assert isinstance(made, torch.SymInt)
         self.sizes[name] = made
-        self.dims[str(symbol)] = DimRange(name, -LARGEST_NUMBER, LARGEST_NUMBER)
+        self.dims[str(symbol)] = DimRange(name, 0, LARGEST_NUMBER)
         self.origins[str(symbol)] = origin
         return made
 

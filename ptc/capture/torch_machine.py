@@ -298,11 +298,12 @@ class TorchMachine(Machine):
     # -- hooks ---------------------------------------------------------------------------------
 
     def symbolic_number(self, number: int, source: Source) -> Value | None:
-        """An int that calls show to change is an input of the graph."""
+        """An int that calls show to change is an input of the graph. A negative one stays as it is:
+        what counts from the end (slices, dimensions) is another computation."""
         if self.dynamic is None or source.text() not in self.dynamic.numbers:
             return None
         name = self.builder.path(source)
-        if name in self.fakes.sizes or abs(number) > fakes.LARGEST_NUMBER:
+        if name in self.fakes.sizes or not 0 <= number <= fakes.LARGEST_NUMBER:
             return None
         self.size_sources[name] = (source, fakes.VALUE)
         made = self.fakes.number(name, number, source.text())

@@ -297,7 +297,7 @@ def test_changing_int_becomes_an_input():
     class Stepper(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.step = -3
+            self.step = 2
 
         def forward(self, x: torch.Tensor, shift: int) -> torch.Tensor:
             self.step += 2
@@ -306,7 +306,7 @@ def test_changing_int_becomes_an_input():
     model, twin = Stepper(), Stepper()
     compiled = ptc.compile(model)
     x = torch.randn(4)
-    for shift in (5, -7, 0, 1, 12, -1, 3):
+    for shift in (5, 7, 0, 1, 12, 1000, 3):
         torch.testing.assert_close(compiled(x, shift), twin(x, shift))
         assert model.step == twin.step
         assert type(model.step) is int
@@ -354,3 +354,22 @@ def test_bounds_of_either_sign():
     for a in (2, 3, -2, -3, 0, -1):
         for got, wanted in zip(compiled(x, a), f(x, a), strict=True):
             torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, a: x[a:] + 1,
+        lambda x, a: x[:a] * 2,
+        lambda x, a: x[a - 5 :] + 1,
+        lambda x, a: torch.roll(x, a - 4),
+        lambda x, a: x * (a - 6) + a // 2 - (a - 5) % 3,
+    ],
+    ids=["from", "to", "from the end", "roll", "arithmetic"],
+)
+def test_int_of_any_sign(function):
+    """A symbolic int is never negative: a negative index counts from the other end."""
+    compiled = ptc.compile(function)
+    x = torch.randn(9)
+    for number in (6, 7, 3, 8, 0, -2, 5, -1):
+        torch.testing.assert_close(compiled(x, number), function(x, number))
