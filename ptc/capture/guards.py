@@ -83,7 +83,8 @@ def _equals(guard: Guard, ref: str, names: Names) -> str:
     if isinstance(value, float) and type(value) is float:
         return _float_equals(value, ref, names)
     if type(value) in (int, str, bytes):
-        return f"{ref} == {value!r} and type({ref}) is {type(value).__name__}"
+        # The type first: a tensor in its place would compare to a tensor.
+        return f"type({ref}) is {type(value).__name__} and {ref} == {value!r}"
     cls = names(type(value), type(value).__name__)
     return f"type({ref}) is {cls} and {ref} == {names(value, 'value')}"
 
@@ -97,7 +98,7 @@ def _float_equals(value: float, ref: str, names: Names) -> str:
     if value == 0.0:
         sign = names(math.copysign, "copysign")
         return f"{exact} and {ref} == 0.0 and {sign}(1.0, {ref}) == {math.copysign(1.0, value)!r}"
-    return f"{ref} == {value!r} and {exact}"
+    return f"{exact} and {ref} == {value!r}"
 
 
 @guard_rule("LENGTH", "{source} has {payload} elements")
