@@ -80,7 +80,9 @@ class SizeNodes:
         """The node (or the number, when the value is known after all) for `value`."""
         expression = expression_of(value)
         if expression.is_number or expression in (sympy.true, sympy.false):
-            return _number(expression)
+            number = _number(expression)
+            # sympy takes a float that is whole, such as 0 / 2, for an integer.
+            return float(number) if isinstance(value, torch.SymFloat) else number
         return self._build(expression, value)
 
     def forget(self, alive: set[Node]) -> None:
