@@ -34,6 +34,7 @@ from ptc.exporters.api import ExportReport, export
 from ptc.exporters.check import check_sets
 from ptc.graph.printer import print_program
 from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
+from ptc.graph.verifier import verify_aten, verify_captured
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
@@ -300,11 +301,15 @@ def _functional(
     """From a callable to its functional program; None if `stop_after` came first."""
     with log.stage("capture"):
         captured = capture_entry(request, log.notes)
+        if options.verify:
+            verify_captured(captured)
     dumper.text("captured", lambda: print_program(captured))
     if options.stop_after == "captured":
         return None
     with log.stage("aten"):
         aten = functionalise(captured)
+        if options.verify:
+            verify_aten(aten)
     dumper.text("aten", lambda: print_program(aten))
     return None if options.stop_after == "aten" else aten
 
