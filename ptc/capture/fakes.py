@@ -292,7 +292,3 @@ def known_number(fake: torch.Tensor) -> bool | int | float | None:
 
 def expression_of(value: torch.SymInt | torch.SymFloat | torch.SymBool) -> sympy.Basic:
     return value.node.expr
-
-
-def hint_of(value: torch.SymInt | torch.SymFloat | torch.SymBool) -> Any:
-    return value.node.hint

@@ -42,11 +42,6 @@ def print_program(program: CapturedProgram | AtenProgram) -> str:
     return "\n".join(lines) + "\n"
 
 
-def print_graph(graph: GraphModule) -> str:
-    """The statements of a graph alone."""
-    return "\n".join(_Body(graph).lines())
-
-
 def argument_text(value: Any, names: Mapping[Node, str]) -> str:
     """A graph argument as a Python expression."""
     match value:

@@ -419,9 +419,6 @@ class Emitter:
     def return_value(self) -> None:  # value ->
         self._op("RETURN_VALUE")
 
-    def raise_value(self) -> None:  # exception ->
-        self._op("RAISE_VARARGS", 1)
-
     @contextlib.contextmanager
     def protect(
         self, handler: Label, *, lasti: bool = False, depth: int | None = None

@@ -199,11 +199,6 @@ def is_method_load(opname: str, arg: int | None) -> bool:
     return PY312 and opname in ("LOAD_ATTR", "LOAD_SUPER_ATTR") and bool((arg or 0) & 1)
 
 
-def super_attr_has_arguments(arg: int) -> bool:
-    """LOAD_SUPER_ATTR: was `super(cls, obj)` written with arguments? (The stack is the same.)"""
-    return bool(arg & 2)
-
-
 # Functions and formatting
 
 MAKE_FUNCTION_OPERANDS: Final = (
