@@ -65,7 +65,7 @@ def double_reference(function: Callable[..., Any]) -> Callable[..., Any] | None:
             twin = copy.deepcopy(owner).double()
         except (RuntimeError, TypeError, NotImplementedError, AttributeError):
             return None
-        call = twin if owner is function else getattr(twin, function.__name__)
+        call: Any = twin if owner is function else getattr(twin, str(function.__name__))
     else:
         call = function
 

@@ -108,7 +108,7 @@ def _chunks(tensor: torch.Tensor) -> Iterator[memoryview]:
     dense = tensor.detach().cpu().contiguous()
     if not dense.numel():
         return
-    data = memoryview(dense.reshape(-1).view(torch.uint8).numpy())
+    data = dense.reshape(-1).view(torch.uint8).numpy().data
     for start in range(0, len(data), _CHUNK_BYTES):
         yield data[start : start + _CHUNK_BYTES]
 

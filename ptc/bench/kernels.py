@@ -149,7 +149,8 @@ def conv_case(
 
     tx, tw = torch.from_numpy(x).permute(0, 3, 1, 2), torch.from_numpy(weights)
     tb, pair = torch.from_numpy(bias), ([p, p], [s, s], [1, 1])
-    prepacked = torch._C._nn.mkldnn_reorder_conv2d_weight(tw.to_mkldnn(), *pair, g, list(tx.shape))
+    reorder = torch._C._nn.mkldnn_reorder_conv2d_weight  # pyright: ignore
+    prepacked = reorder(tw.to_mkldnn(), *pair, g, list(tx.shape))
     exact = F.conv2d(tx.double(), tw.double(), tb.double(), s, p, 1, g)
     return Case(
         f"{'winograd' if fast else 'conv'} {h}x{w} {ic}->{oc} {k}x{k}/{s} g{g}",

@@ -189,7 +189,8 @@ def metadata_method(
 ) -> Value:
     if name == "requires_grad_" and not vm.whole_program:
         wanted = [*args[1:], *kwargs.values()]
-        if args[0].fake.requires_grad == (bool(wanted[0].constant()) if wanted else True):
+        flag = bool(wanted[0].constant()) if wanted else True
+        if isinstance(args[0], TensorValue) and args[0].fake.requires_grad == flag:
             return args[0]
     elif name == "requires_grad_":
         return args[0]  # no gradients are recorded in a whole program

@@ -16,16 +16,19 @@ from typing import Any, TypeVar, overload
 import torch
 from torch import nn
 
-from ptc.backends import eager as _eager  # noqa: F401 - registers its backends
+from ptc.backends import eager
 from ptc.backends.registry import BackendOptions, resolve_backend
-from ptc.dispatch import native as _native  # noqa: F401 - registers the default backend
+from ptc.dispatch import native
 from ptc.dispatch.config import CompileConfig
 from ptc.dispatch.entries import Compiler
-from ptc.support.diagnostics import CompileError
+from ptc.dispatch.notices import notify
+from ptc.support.diagnostics import CompileError, Diagnostic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MODES = ("default", "max-autotune")
+_MODES = ("default", "reduce-overhead", "max-autotune")
+#: The modules that register backends; ptc.compile needs them loaded.
+BACKEND_MODULES = (eager, native)
 
 
 @overload
@@ -68,7 +71,7 @@ def compile(
 
     model_or_function  an `nn.Module`, a Python function or a bound method; None makes a decorator
     backend            a name from `ptc.list_backends()` or a callable
-    mode               "default" or "max-autotune"
+    mode               torch.compile's names; on the CPU they make no difference
     fullgraph          a graph break is a CompileError instead
     dynamic            True: sizes are symbolic from the first call; False: never; None: those seen
                        to change
@@ -88,6 +91,15 @@ def compile(
         raise CompileError(
             "PTC-D002", f"unknown mode {mode!r}", hint=f"choose one of {', '.join(_MODES)}"
         )
+    if mode != "default":
+        notify(
+            Diagnostic(
+                "PTC-D004",
+                f"mode {mode!r} makes no difference on the CPU",
+                hint="leave it out; freeze=True is what makes inference faster",
+                severity="note",
+            )
+        )
     config = CompileConfig(
         backend=resolve_backend(backend),
         backend_name=backend if isinstance(backend, str) else getattr(backend, "__name__", "?"),
@@ -105,9 +117,9 @@ def compile_function(function: Any, config: CompileConfig) -> Callable[..., Any]
     if getattr(function, "__ptc_compiler__", None) is not None:
         return function
     bound = getattr(function, "__self__", None)
-    target = getattr(function, "__func__", function)
+    target: Any = getattr(function, "__func__", function)
     if isinstance(target, type) or not hasattr(target, "__code__"):
-        call = vars(type(target)).get("__call__")
+        call: Any = vars(type(target)).get("__call__")
         if isinstance(target, type) or not hasattr(call, "__code__"):
             raise CompileError(
                 "PTC-D003",
@@ -229,12 +241,12 @@ def _has_hooks(module: nn.Module) -> bool:
         or state["_forward_pre_hooks"]
         or state["_backward_hooks"]
         or state["_backward_pre_hooks"]
-        or torch.nn.modules.module._has_any_global_hook()
+        or torch.nn.modules.module._has_any_global_hook()  # pyright: ignore[reportPrivateUsage]
     )
 
 
 def compiler_of(compiled: Any) -> Compiler:
     """The compiler behind a compiled module, function or bound method."""
     if isinstance(compiled, CompiledModule):
-        return type(compiled)._ptc_compiler
+        return type(compiled)._ptc_compiler  # pyright: ignore[reportPrivateUsage]
     return compiled.__ptc_compiler__

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 from torch.fx import Node
 
 from ptc.graph.program import AtenProgram, InputKind, OutputKind, ProgramInput
@@ -185,7 +186,7 @@ class _Lowering:
     def _check(self, node: Node, result: Any, expected: Any) -> None:
         """A rule's result has the type and shape that torch computed."""
         if isinstance(expected, list | tuple):
-            read = {user.args[1] for user in node.users if user.target is operator.getitem}
+            read = [user.args[1] for user in node.users if user.target is operator.getitem]
             for number, (got, want) in enumerate(zip(result, expected, strict=False)):
                 # Torch's own rule may name another type for statistics than its kernel gives.
                 if got is not None and want is not None and number in read:
@@ -350,7 +351,7 @@ def _is_dense(shape: Sequence[Index], strides: Sequence[Index]) -> bool:
 
 
 def _operator_name(target: Any) -> str:
-    if isinstance(target, torch._ops.OpOverload):
+    if isinstance(target, OpOverload):
         return str(target)
     return getattr(target, "__name__", str(target))
 

@@ -109,7 +109,7 @@ _refuse(
     "PTC-B015",
     "a function is marked as not to be compiled",
     "remove torch.compiler.disable from it, or call it outside of the model",
-    torch._C._dynamo.eval_frame.set_eval_frame,
+    torch._C._dynamo.eval_frame.set_eval_frame,  # pyright: ignore[reportAttributeAccessIssue]
 )
 # Torch's own functions marked so are plain Python underneath
 see_through(torch._compile._disable_dynamo(lambda: None), "fn")  # type: ignore[arg-type]
