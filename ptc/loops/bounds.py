@@ -186,6 +186,18 @@ class Ranges:
         low = self.interval(x)[0]
         if low is not None and low >= 0:
             return True
+        plain: list[Term] = []
+        for monomial, factor in x.terms:
+            functions = [atom for atom in monomial if not isinstance(atom, str)]
+            if not functions:
+                plain.append((monomial, factor))
+            elif factor < 0 or not all(self._func_nonnegative(f.kind, f.a, f.b) for f in functions):
+                return False
+        return self._sum_nonnegative(Index(x.offset, tuple(plain)))
+
+    def _sum_nonnegative(self, x: Index) -> bool:
+        """`_all_nonnegative` of products of sizes: each size is written as its least value and a
+        rest that is >= 0; then no coefficient may be negative."""
         shifts: dict[str, Index] = {}
         for name in x.vars:
             if name not in self.bounds:
@@ -193,17 +205,7 @@ class Ranges:
                 if least:
                     shifts[name] = Index.var(name) + least
         shifted = x.substitute(shifts) if shifts else x
-        if shifted.offset < 0:
-            return False
-        for monomial, factor in shifted.terms:
-            if factor < 0:
-                return False
-            for atom in monomial:
-                if isinstance(atom, str):
-                    continue
-                if not self._func_nonnegative(atom.kind, atom.a, atom.b):
-                    return False
-        return True
+        return shifted.offset >= 0 and all(factor >= 0 for _, factor in shifted.terms)
 
     def _func_nonnegative(self, kind: str, a: Index, b: Index) -> bool:
         if kind == MOD:

@@ -141,3 +141,9 @@ def test_factors_of_a_loop_extent_are_positive() -> None:
     assert ranges.less(Index.const(0), w)
     assert ranges.within(i % w, w)
     assert ranges.simplify((i // w) * w + i % w) == i
+
+
+def test_a_minimum_with_a_difference_may_be_negative():
+    ranges = Ranges({"i": Index.const(5)}, {"s0": (1, 6)})
+    assert not ranges.nonnegative(minimum(Index.var("i"), Index.var("s0") - 2))
+    assert ranges.nonnegative(minimum(Index.var("i"), Index.var("s0") - 1))
