@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 import os
+import random
+import sys
 
 import pytest
+from hypothesis import settings
+
+# The default run draws the same inputs every time: a failure there belongs to the change under
+# test. HYPOTHESIS_PROFILE=explore and PTC_TEST_SEED=N look further.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+SEED = int(os.environ.get("PTC_TEST_SEED", "0"))
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    random.seed(SEED)
+    for name, seed in (("numpy.random", "seed"), ("torch", "manual_seed")):
+        module = sys.modules.get(name)
+        if module is not None:
+            getattr(module, seed)(SEED)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
