@@ -44,12 +44,14 @@ INTEGER = {
 @pytest.mark.parametrize("name", sorted(UNARY))
 def test_unary(name: str) -> None:
     x = torch.tensor([*SPECIAL, *torch.randn(50, dtype=torch.float64).tolist()])
+    expected = UNARY[name](x)
     if name == "digamma":
-        # Between its poles it is too steep for float32 arguments.
+        # Too steep between its poles for float32, and eager loses digits near its root.
         x = x.abs()
+        expected = UNARY[name](x.double())
     with np.errstate(all="ignore"):
         got = sn.FUNCTIONS[name](x.numpy())
-    np.testing.assert_allclose(got, UNARY[name](x).numpy(), rtol=2e-6, atol=1e-7)
+    np.testing.assert_allclose(got, expected.numpy(), rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", sorted(BINARY))
