@@ -26,7 +26,7 @@ _LEVELS: dict[str, tuple[tuple[str, ...], int, tuple[str, ...]]] = {
     "neon": ((), 16, ()),
 }
 
-#: Predefined macro of the compiler -> name that the runtime's CPU check knows (ptc_host.h).
+#: Predefined macro of the compiler -> name that the runtime's CPU check knows (ptc_host_cpu.h).
 FEATURE_MACROS: dict[str, str] = {
     "__SSE3__": "sse3",
     "__SSSE3__": "ssse3",
