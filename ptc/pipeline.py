@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
-import tempfile
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,9 +20,11 @@ from typing import Any
 import torch
 
 from ptc.artifact.describe import CompiledEntry, codegen_entry, describe, weights_info
-from ptc.artifact.package import land
+from ptc.artifact.package import land, staging_folder
+from ptc.artifact.prepared import store_prepared
+from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
-from ptc.artifact.weights import WeightImage, embed, write_image
+from ptc.artifact.weights import WeightImage, write_image
 from ptc.autograd.functionalise import functionalise
 from ptc.capture.api import DynamicSpec as SymbolicSizes
 from ptc.capture.api import capture_program
@@ -38,7 +40,7 @@ from ptc.graph.verifier import verify_aten, verify_captured
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
-from ptc.hosting.seal import seal
+from ptc.hosting.seal import WEIGHTS_SECTION, seal
 from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
 from ptc.loader.variants import variant_of
 from ptc.loops.nodes import BufferKind, Program
@@ -46,6 +48,7 @@ from ptc.loops.printer import print_program as print_loops
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options as ScheduleOptions
 from ptc.schedule.passes import schedule
+from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import Dumper
 
@@ -215,8 +218,8 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     ]
     if len(compiled) < len(entries):
         return None
-    with tempfile.TemporaryDirectory(prefix="ptc-library-") as folder:
-        staged = _stage_library(compiled, name, target, options, Path(folder), dumper, log)
+    with staging_folder(library) as folder:
+        staged = _stage_library(compiled, name, target, options, folder, dumper, log)
         if staged is None:
             return None
         checks: list[Verification | None] = [None] * len(entries)
@@ -330,7 +333,7 @@ def _scheduled(
 ) -> Program | None:
     """From a functional program to its scheduled loops; None if `stop_after` came first."""
     with log.stage("lower"):
-        loops = lower(aten)
+        loops = lower(aten, row_major=True)
     dumper.text("loops", lambda: print_loops(loops))
     if options.stop_after == "loops":
         return None
@@ -428,8 +431,12 @@ def _stage_library(
     dumper.files("code", generated.sources.files)
     if options.stop_after == "code":
         return None
+    stored = weights_file is None and toolchain.runs_here(target)
+    tensors = _weight_tensors(compiled)
     with log.stage("weights"):
-        image = _write_weights(compiled, generated, folder / (weights_file or "weights.image"))
+        image = _write_weights(
+            tensors, generated, folder / (weights_file or "weights.image"), kept_only=stored
+        )
     info = weights_info(image, weights_file, compiled)
     hashes = {"weights": image.digest} if image else {}
     manifest = describe(name, compiled, generated.kernels, target, info, hashes)
@@ -438,30 +445,45 @@ def _stage_library(
         sources = with_manifest(generated.sources, name, text)
         built = toolchain.build(sources, target, jobs=options.jobs)
         library = folder / f"lib{name}.so"
+        shutil.copyfile(built.library, library)
+    with log.stage("weights"):
+        placed: list[Placed] = []
         if image is not None and weights_file is None:
-            embed(built.library, image, library)
+            placed.append(append_content(library, WEIGHTS_SECTION, image.path))
             image.path.unlink()
-        else:
-            library.write_bytes(built.library.read_bytes())
+        if stored:
+            given = [tensors[weight.name] for weight in generated.weights]
+            symbol = generated.sources.name
+            threads = options.jobs or settings.current().jobs
+            prepared = store_prepared(built.library, symbol, given, library, threads=threads)
+            placed.extend([prepared] if prepared is not None else [])
+        if placed:
+            add_sections(library, placed)
         seal(library)
         # The loader compares the two, also for the check that follows.
         (folder / f"{name}.json").write_text(text)
     extra = (folder / weights_file,) if image is not None and weights_file is not None else ()
-    size = image.bytes if image else 0
+    size = image.bytes if weights_file and image else sum(item.size for item in placed)
     return _Staged(library, extra, generated, text, manifest.entries, size)
 
 
+def _weight_tensors(compiled: Sequence[CompiledEntry]) -> dict[str, torch.Tensor]:
+    """The model's tensors by the names that the library has for them."""
+    return {
+        buffer: described.live
+        for entry in compiled
+        for buffer, described in zip(entry.loops.inputs, entry.aten.inputs, strict=True)
+        if described.live is not None
+    }
+
+
 def _write_weights(
-    compiled: Sequence[CompiledEntry], generated: Generated, path: Path
+    tensors: Mapping[str, torch.Tensor], generated: Generated, path: Path, *, kept_only: bool
 ) -> WeightImage | None:
+    """Write what the library reads, or with `kept_only` what it reads beside prepared weights."""
     if not generated.weights:
         return None
-    tensors: dict[str, torch.Tensor] = {}
-    for entry in compiled:
-        for buffer, described in zip(entry.loops.inputs, entry.aten.inputs, strict=True):
-            if described.live is not None:
-                tensors[buffer] = described.live
-    names = [(weight.name, weight.dtype.value) for weight in generated.weights]
+    names = [(w.name, w.dtype.value) for w in generated.weights if w.is_kept or not kept_only]
     return write_image(path, names, tensors)
 
 

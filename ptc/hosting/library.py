@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import threading
 import weakref
 from pathlib import Path
@@ -12,7 +11,14 @@ from typing import Any
 from ptc.hosting.abi import ABI_VERSION, Api, DLTensor, OpenOptions, Status
 from ptc.hosting.elf import SharedLibrary, inspect_library
 from ptc.hosting.manifest import Manifest, from_text
-from ptc.hosting.seal import WEIGHTS_SECTION, require_intact
+from ptc.hosting.seal import (
+    DIGEST_OFFSET,
+    PREPARED_HEAD,
+    PREPARED_SECTION,
+    WEIGHTS_SECTION,
+    hash_range,
+    require_intact,
+)
 from ptc.support.diagnostics import CompileError
 
 _SYMBOL = "_ptc_api"
@@ -59,7 +65,7 @@ class Library:
                 hint="compile the model with `ptc compile`",
             )
         try:
-            self.handle = ctypes.CDLL(str(self.path), mode=ctypes.RTLD_LOCAL)
+            self.handle = ctypes.CDLL(_loadable_name(self.path), mode=ctypes.RTLD_LOCAL)
         except OSError as error:
             raise CompileError("PTC-R008", f"the system cannot load {path}: {error}") from None
         get_api = getattr(self.handle, symbol)
@@ -76,8 +82,15 @@ class Library:
         self.manifest: Manifest = from_text(text, f"the manifest in {path}")
         _compare_with_file(self.path, self.manifest)
 
+    @property
+    def weights_bytes(self) -> int:
+        """Of the weights and of what was computed from them."""
+        prepared = self.file.section(PREPARED_SECTION)
+        return self.manifest.weights.bytes + (prepared.size if prepared else 0)
+
     def check_weights(self) -> None:
-        """Compare the weights with the hash in the manifest. Raises CompileError PTC-R007."""
+        """Compare the weights with their hashes. Raises CompileError PTC-R007."""
+        self._check_prepared()
         expected = self.manifest.hashes.get("weights")
         if not expected:
             return
@@ -93,6 +106,19 @@ class Library:
             actual = hash_range(path, 0, path.stat().st_size)
         else:
             actual = _hash_section(self.file, weights.bytes)
+        self._require_same(actual, expected)
+
+    def _check_prepared(self) -> None:
+        section = self.file.section(PREPARED_SECTION)
+        if section is None or section.size < PREPARED_HEAD:
+            return
+        with self.path.open("rb") as stream:
+            stream.seek(section.offset + DIGEST_OFFSET)
+            expected = stream.read(PREPARED_HEAD - DIGEST_OFFSET).hex()
+        content = section.offset + PREPARED_HEAD, section.size - PREPARED_HEAD
+        self._require_same(hash_range(self.path, *content), expected)
+
+    def _require_same(self, actual: str, expected: str) -> None:
         if actual != expected:
             raise CompileError(
                 "PTC-R007",
@@ -158,21 +184,30 @@ class Session:
         return int(self.api.peak_memory(self.handle))
 
 
+#: Files that were loaded from each path, as (device, inode): a path may be built anew meanwhile.
+_loaded: dict[Path, list[tuple[int, int]]] = {}
+_loading = threading.Lock()
+
+
+def _loadable_name(path: Path) -> str:
+    """A name under which the dynamic loader opens the file that is at `path` now.
+
+    The loader takes a name that it knows for the library that it loaded under it, even after the
+    file was replaced; every further file at a path gets another spelling of the same path.
+    """
+    status = path.stat()
+    with _loading:
+        files = _loaded.setdefault(path, [])
+        identity = (status.st_dev, status.st_ino)
+        if identity not in files:
+            files.append(identity)
+        return str(path.parent) + "/." * files.index(identity) + f"/{path.name}"
+
+
 def status_error(status: int, message: str) -> CompileError:
     """The diagnostic for a status other than 0."""
     code, meaning, hint = _STATUS.get(status, ("PTC-R023", f"unknown status {status}", ""))
     return CompileError(code, message or meaning, hint=hint)
-
-
-def hash_range(path: Path, offset: int, size: int) -> str:
-    """SHA-256 of `size` bytes of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        stream.seek(offset)
-        while size > 0 and (piece := stream.read(min(size, 1 << 20))):
-            digest.update(piece)
-            size -= len(piece)
-    return digest.hexdigest()
 
 
 def _hash_section(file: SharedLibrary, size: int) -> str:

@@ -80,7 +80,7 @@ class Segment:
         aten = functionalise(self.program)
         if stage == "aten":
             return print_program(aten)
-        loops = lower(aten)
+        loops = lower(aten, row_major=True)
         if stage == "loops":
             return print_loops(loops)
         scheduled = schedule(loops, Options(freeze=True))

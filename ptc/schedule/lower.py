@@ -38,18 +38,21 @@ from ptc.support.diagnostics import CompileError, InternalError
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT)
 
 
-def lower(program: AtenProgram) -> Program:
+def lower(program: AtenProgram, *, row_major: bool = False) -> Program:
     """The loop program of an aten program.
 
     Buffers of inputs and weights are named after their ProgramInput and listed in `inputs` in the
-    order of the placeholders. Raises CompileError PTC-O001 for an operator without a rule.
+    order of the placeholders. Inputs, weights and results have eager's strides, or row-major ones
+    with `row_major`: the interface of a library. Raises CompileError PTC-O001 for an operator
+    without a rule.
     """
-    return _Lowering(program).run()
+    return _Lowering(program, row_major).run()
 
 
 class _Lowering:
-    def __init__(self, program: AtenProgram) -> None:
+    def __init__(self, program: AtenProgram, row_major: bool) -> None:
         self.program = program
+        self.row_major = row_major
         ranges = {s: (d.lower, d.upper) for s, d in program.dims.items()}
         self.context = Context(ranges)
         self.values: dict[Node, Any] = {}
@@ -99,7 +102,8 @@ class _Lowering:
         if isinstance(value, torch.Tensor):
             kind = BufferKind.WEIGHT if described.kind in _WEIGHTS else BufferKind.INPUT
             symbols = self.context.symbols
-            shape, strides = symbols.shape(value.shape), symbols.shape(value.stride())
+            shape = symbols.shape(value.shape)
+            strides = dense_strides(shape) if self.row_major else symbols.shape(value.stride())
             self.values[node] = self.context.add_buffer(
                 Buffer(name, from_torch(value.dtype), shape, strides, kind)
             )
@@ -233,11 +237,12 @@ class _Lowering:
     def _output_strides(
         self, value: TensorValue, fake: Any, kind: OutputKind, described: Any
     ) -> tuple[Index, ...]:
-        """Eager's strides where they are dense, so that a caller sees the same memory format; a
-        write-back has those of the input it is copied into."""
+        """Eager's strides where they are dense, so that a caller sees the same memory format,
+        unless the interface is row-major; a write-back has those of the input it is copied into."""
         if kind is OutputKind.WRITE_BACK:
             return self.context.buffers[self.inputs[described.target]].strides
-        if isinstance(fake, torch.Tensor) and fake.dim() == len(value.shape):
+        seen = isinstance(fake, torch.Tensor) and fake.dim() == len(value.shape)
+        if seen and not self.row_major:
             strides = self.context.symbols.shape(fake.stride())
             if _is_dense(value.shape, strides):
                 return strides

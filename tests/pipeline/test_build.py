@@ -139,3 +139,34 @@ def test_unknown_format_leaves_nothing(tmp_path):
                    output=tmp_path / "x.gif")  # fmt: skip
     assert caught.value.code == "PTC-E001"
     assert not list(tmp_path.iterdir())
+
+
+class Transposed(nn.Module):
+    """Weights, inputs, state and results whose memory is not row-major."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 3).t())
+        self.register_buffer("state", torch.zeros(4, 3).t())
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        self.state.add_(x.t() * self.weight)
+        return x.t(), (x @ self.weight).t(), self.weight, self.weight + 1, self.state, y.mul_(2)
+
+
+def test_the_interface_of_a_library_is_row_major(tmp_path):
+    model = Transposed().eval()
+    x, y = torch.randn(3, 4).t(), torch.randn(5, 2).t()
+    loaded = ptc.build(model, (x, y.clone()), output=tmp_path / "libnet.so").load()
+    for _ in range(2):
+        mine, theirs = y.clone(), y.clone()
+        torch.testing.assert_close(loaded(x, mine), model(x, theirs))
+        assert torch.equal(mine, theirs)
+
+
+def test_a_library_built_anew_at_its_path_is_the_new_one(tmp_path):
+    x = torch.randn(3)
+    for factor in (2.0, 3.0, 4.0):
+        path = tmp_path / "libscale.so"
+        loaded = ptc.build(lambda x: x * factor, (x,), output=path, check=False).load()  # noqa: B023
+        assert torch.equal(loaded(x), x * factor)
