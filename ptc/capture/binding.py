@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ptc.capture.guards import parameter_name
+from ptc.capture.sources import argument_name
 
 
 def bind_call(
@@ -22,7 +22,7 @@ def bind_call(
     plain.__kwdefaults__ = fn.__kwdefaults__
     bound = inspect.signature(plain).bind(*args, **kwargs)
     bound.apply_defaults()
-    return {name: bound.arguments[parameter_name(name)] for name in names}
+    return {name: bound.arguments[argument_name(name)] for name in names}
 
 
 def parameter_names(code: types.CodeType) -> tuple[str, ...]:

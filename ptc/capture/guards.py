@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ptc.capture.sources import FixedSource, Names, Source, parameter_name
+from ptc.capture.sources import FixedSource, Names, Source, argument_name, parameter_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,21 @@ class Signature:
             parts.append("**" + names[end])
         return ", ".join(parts)
 
+    def names(self) -> tuple[str, ...]:
+        """The names that generated functions must leave to their parameters."""
+        return tuple(parameter_name(n) for n in self.code.co_varnames)
+
+    def name_parameters(self, function: types.FunctionType) -> None:
+        """Give the parameters of a function made from `parameters()` the names that callers use."""
+        code = self.code
+        various = bool(code.co_flags & inspect.CO_VARARGS) + bool(
+            code.co_flags & inspect.CO_VARKEYWORDS
+        )
+        count = code.co_argcount + code.co_kwonlyargcount + various
+        own = ("fn_", *(argument_name(n) for n in code.co_varnames[:count]))
+        made = function.__code__
+        function.__code__ = made.replace(co_varnames=(*own, *made.co_varnames[len(own) :]))
+
     def fill_defaults(self) -> list[str]:
         """Statements that replace missing arguments by the function's own defaults."""
         code = self.code
@@ -286,7 +301,7 @@ class GuardSet:
         return None
 
     def _compile(self) -> Callable[..., bool]:
-        names = Namespace(self._signature.code.co_varnames)
+        names = Namespace(self._signature.names())
         names.globals["errors_"] = _GUARD_ERRORS
         writer = _CheckWriter(self.guards, names)
         body = [*self._signature.fill_defaults(), *writer.lines, "return True"]
@@ -295,7 +310,9 @@ class GuardSet:
         lines += ["    except errors_:", "        return False"]
         self._source = "\n".join(lines) + "\n"
         exec(compile(self._source, f"<guards of {self._name}>", "exec"), names.globals)
-        return names.globals["check"]
+        check = names.globals["check"]
+        self._signature.name_parameters(check)
+        return check
 
 
 _REPEATING = ("TENSOR", "MODULE_HOOKS", "EQUALS")  # rules whose text has `ref` several times

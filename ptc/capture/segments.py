@@ -118,6 +118,7 @@ class SegmentCapture:
             return self._native(breaks, written)
         source, namespace = written
         run = build_function(source, "run", namespace, self.fn.__name__)
+        Signature.of(self.fn).name_parameters(run)
         return Segment(GuardSet(self.fn, tuple(vm.guards)), run, source, breaks)
 
     def _native(self, breaks: tuple[GraphBreakReport, ...], why: GraphBreakReport) -> Segment:
@@ -196,7 +197,7 @@ class SegmentCapture:
 
     def _write(self, frame: Frame, outcome: _Outcome) -> tuple[str, dict[str, Any]]:
         signature = Signature.of(self.fn)
-        names = Namespace((*self.fn.__code__.co_varnames, "range", "next", "len"))
+        names = Namespace(signature.names())
         emit = Rebuilder(names)
         self._write_end(emit, frame, outcome)
         outputs, emit = emit.outputs, Rebuilder(names)

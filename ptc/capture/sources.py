@@ -7,10 +7,12 @@ inside generated functions, where arguments are parameters and fixed objects hav
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+_BUILTINS = frozenset(dir(builtins))
 
 
 class Names(Protocol):
@@ -234,9 +236,16 @@ class CallSource(Source):
         return self.template.format(base)
 
 
-def parameter_name(name: str) -> str:
-    """A parameter's name in generated code. CPython names comprehension arguments `.0`."""
+def argument_name(name: str) -> str:
+    """A parameter's name as `inspect` has it. CPython names comprehension arguments `.0`."""
     return "implicit" + name[1:] if name.startswith(".") else name
+
+
+def parameter_name(name: str) -> str:
+    """A parameter's name in the text of generated functions: another one where the user's would
+    hide a builtin, or a variable of the generated code (those end in `_`)."""
+    plain = argument_name(name)
+    return plain + "_arg_" if plain.endswith("_") or plain in _BUILTINS else plain
 
 
 def root_of(source: Source) -> Source:

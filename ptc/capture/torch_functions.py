@@ -310,6 +310,73 @@ def _math_sqrt(vm: Any, value: Value) -> Value:
     return vm.evaluate(math.sqrt, value.constant())
 
 
+def _dropout(function: Any) -> Any:
+    """A function of `torch.nn.functional`: outside of training it gives its argument itself, which
+    fake tensors with symbolic sizes would copy."""
+
+    def handler(
+        vm: TorchMachine,
+        input: Value,
+        p: Value | None = None,
+        training: Value | None = None,
+        inplace: Value | None = None,
+    ) -> Value:
+        chance = p.constant() if isinstance(p, ConstantValue) else 0.5
+        on = not isinstance(training, ConstantValue) or training.constant()
+        if isinstance(input, TensorValue) and not on and 0 <= chance <= 1:
+            return input
+        named = {"p": p, "training": training, "inplace": inplace}
+        given = {name: value for name, value in named.items() if value is not None}
+        return vm.torch_call("call_function", function, [input], given)
+
+    return handler
+
+
+builtin(F.dropout)(_dropout(F.dropout))
+
+
+def checked(target: Any, function: Any) -> Any:
+    """`function`, which runs `target` on fake tensors, with the checks of eager that those lack."""
+    name = target if isinstance(target, str) else getattr(target, "__name__", "")
+    written = _WRITTEN_VIEWS.get(name)
+    if written is None:
+        return function
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given, view = written(*args, **kwargs)
+        if given.shape != view.shape:
+            raise RuntimeError(
+                "expected src to have a size equal to the slice of self. "
+                f"src size = {list(given.shape)}, slice size = {list(view.shape)}"
+            )
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _written_slice(
+    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1
+) -> tuple[Any, Any]:
+    return src, torch.ops.aten.slice.Tensor(input, dim, start, end, step)
+
+
+def _written_row(input: Any, src: Any, dim: int, index: Any) -> tuple[Any, Any]:
+    return src, input.select(dim, index)
+
+
+def _written_diagonal(
+    input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> tuple[Any, Any]:
+    return src, input.diagonal(offset, dim1, dim2)
+
+
+_WRITTEN_VIEWS: dict[str, Any] = {
+    "slice_scatter": _written_slice,
+    "select_scatter": _written_row,
+    "diagonal_scatter": _written_diagonal,
+}
+
+
 pure(
     torch.finfo, torch.iinfo, torch.device, torch.promote_types, torch.can_cast,
 )  # fmt: skip

@@ -182,6 +182,7 @@ class TorchMachine(Machine):
         fake_args = [self.host_argument(arg) for arg in args]
         fake_kwargs = {name: self.host_argument(value) for name, value in kwargs.items()}
         function = _method_caller(target) if op == "call_method" else target
+        function = torch_functions.checked(target, function)
         result = self.run_fake(function, target, fake_args, fake_kwargs)
         if _is_plain(result) and not torch_functions.mutates(target, kwargs):
             return self.wrap_new(result)
