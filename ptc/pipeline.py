@@ -10,17 +10,16 @@ import gc
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ptc.artifact.describe import CompiledEntry, codegen_entry, describe, weights_info
-from ptc.artifact.package import land, staging_folder
+from ptc.artifact.package import disk_errors, land, staging_folder
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
@@ -42,7 +41,6 @@ from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
 from ptc.hosting.seal import WEIGHTS_SECTION, seal
 from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
-from ptc.loader.variants import variant_of
 from ptc.loops.nodes import BufferKind, Program
 from ptc.loops.printer import print_program as print_loops
 from ptc.schedule.lower import lower
@@ -219,7 +217,8 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     if len(compiled) < len(entries):
         return None
     with staging_folder(library) as folder:
-        staged = _stage_library(compiled, name, target, options, folder, dumper, log)
+        with disk_errors(library):
+            staged = _stage_library(compiled, name, target, options, folder, dumper, log)
         if staged is None:
             return None
         checks: list[Verification | None] = [None] * len(entries)
@@ -519,27 +518,12 @@ def _verify(
             # A library of its own per entry: state that one entry's runs leave is not another's.
             loaded = load(staged.library)
             entry = loaded.entry(info.name)
-            sizes = [(size.name, size.lower, size.upper) for size in info.sizes]
+            ranges = [SizeRange(size.name, size.lower, size.upper) for size in info.sizes]
             with state_kept(programs):
-                found.append(verify_entry(request.function, entry, _sets(request, sizes)))
+                check = verify_entry(request.function, entry, input_sets(request, ranges))
+            log.notes.extend(note for note in check.notes if note not in log.notes)
+            found.append(check)
         return found
-
-
-def _sets(
-    request: EntryRequest, sizes: Iterable[tuple[str, int, int | None]]
-) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Three argument sets: the example, a fresh draw, a fresh draw at other sizes. `sizes`: name
-    and range of each symbolic size."""
-    first = (request.args, dict(request.kwargs))
-    other = {name: _other_size(lower, upper) for name, lower, upper in sizes}
-    vary = request.variant or partial(variant_of, request.function, first, request.dynamic)
-    return [first, vary(1, {}), vary(2, other)]
-
-
-def _other_size(lower: int, upper: int | None) -> int:
-    """A size in the range that an example is unlikely to have."""
-    wanted = max(lower, 3)
-    return wanted if upper is None else min(wanted, upper)
 
 
 def _require_passed(checks: Sequence[Verification | None]) -> None:
@@ -591,8 +575,9 @@ def export_model(
     dumper.text("captured", lambda: print_program(captured))
     aten = functionalise(captured)
     dumper.text("aten", lambda: print_program(aten))
-    ranges = [(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
-    checks = check_sets(aten, request.function, _sets(request, ranges)) if check else ()
+    ranges = [SizeRange(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
+    calls = [(s.args, s.kwargs) for s in input_sets(request, ranges) if not s.end] if check else []
+    checks = check_sets(aten, request.function, calls)
     path = output or Path(f"{name or request.name}.{format}")
     report = export(aten, format=format, output=path, checks=checks, settings=settings)
     return replace(report, notes=(*notes, *report.notes))

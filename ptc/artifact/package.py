@@ -5,16 +5,43 @@ Takes paths with their contents. Knows nothing of what is in them.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from ptc.support.diagnostics import CompileError
 
 #: What a file holds: its bytes, or a finished file to move there.
 Content = bytes | Path
+
+
+@contextmanager
+def staging_folder(final: Path) -> Iterator[Path]:
+    """A folder on the file system of `final`, so that files are moved to their places, not copied.
+
+    It lies in the nearest folder above `final` that exists: nothing else is made before a build
+    has succeeded. Raises CompileError PTC-R030 if nothing can be written there.
+    """
+    above = final.parent
+    while not above.exists() and above != above.parent:
+        above = above.parent
+    with disk_errors(final):
+        folder = tempfile.TemporaryDirectory(dir=above, prefix=f".{final.name}.")
+    with folder as name:
+        yield Path(name)
+
+
+@contextmanager
+def disk_errors(final: Path) -> Iterator[None]:
+    """What a disk refuses on the way to `final`, as a CompileError PTC-R030."""
+    try:
+        yield
+    except OSError as error:
+        raise _cannot_write(error.filename or final, error) from None
 
 
 def land(files: Mapping[Path, Content]) -> None:
@@ -27,19 +54,21 @@ def land(files: Mapping[Path, Content]) -> None:
     """
     staged: dict[Path, Path] = {}
     try:
-        for path, content in files.items():
-            staged[path] = _stage(path, content)
-        _rename_all(staged)
-    except OSError as error:
-        place = error.filename or next(iter(files))
-        raise CompileError(
-            "PTC-R030",
-            f"cannot write {place}: {error.strerror or error}",
-            hint="choose another place with `--output`",
-        ) from None
+        with disk_errors(next(iter(files))):
+            for path, content in files.items():
+                staged[path] = _stage(path, content)
+            _rename_all(staged)
     finally:
         for temporary in staged.values():
             temporary.unlink(missing_ok=True)
+
+
+def _cannot_write(place: object, error: OSError) -> CompileError:
+    return CompileError(
+        "PTC-R030",
+        f"cannot write {place}: {error.strerror or error}",
+        hint="choose another place with `--output`",
+    )
 
 
 def _stage(path: Path, content: Content) -> Path:
@@ -48,17 +77,25 @@ def _stage(path: Path, content: Content) -> Path:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            if isinstance(content, Path):
-                with content.open("rb") as source:
-                    shutil.copyfileobj(source, stream, 1 << 20)
-            else:
+            if isinstance(content, bytes):
                 stream.write(content)
+        if isinstance(content, Path):
+            _move(content, temporary)
         # mkstemp makes files that only their owner may read.
         temporary.chmod(0o755 if path.suffix == ".so" else 0o644)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     return temporary
+
+
+def _move(source: Path, target: Path) -> None:
+    try:
+        os.replace(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copyfile(source, target)
 
 
 def _rename_all(staged: Mapping[Path, Path]) -> None:

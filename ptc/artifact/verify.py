@@ -8,8 +8,7 @@ model cannot run in float64 the artifact is compared with eager itself at a fixe
 from __future__ import annotations
 
 import copy
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +16,13 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-#: A model is copied to float64 for the reference while the copy takes at most this part of memory.
-_MAX_DOUBLE_SHARE = 0.15
+from ptc.artifact.input_sets import InputSet
+
+from ptc.artifact.widened import widened
+
+#: A model is copied to float64 for the reference while the copy takes at most this many bytes; of
+#: a larger one the parameters are widened as they are read.
+_MAX_DOUBLE_BYTES = 256 << 20
 #: Units in the last place, relative to the largest value, granted beside twice eager's error.
 _ULPS = 64.0
 #: Relative tolerance against eager where there is no float64 reference.
@@ -39,10 +43,11 @@ class OutputCheck:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """All comparisons of one entry."""
+    """All comparisons of one entry. `notes`: sizes that could not be compared, and why."""
 
     checks: tuple[OutputCheck, ...]
     input_sets: int
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -55,14 +60,13 @@ class Verification:
 
 
 def double_reference(function: Callable[..., Any]) -> Callable[..., Any] | None:
-    """`function` in float64, or None when it is too large or cannot be copied."""
+    """`function` in float64, or None when its module cannot be copied."""
     owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
     if isinstance(owner, nn.Module):
         tensors = [*owner.parameters(), *owner.buffers()]
-        if sum(8 * t.numel() for t in tensors) > _MAX_DOUBLE_SHARE * _memory_bytes():
-            return None
+        small = sum(8 * t.numel() for t in tensors) <= _MAX_DOUBLE_BYTES
         try:
-            twin = copy.deepcopy(owner).double()
+            twin = copy.deepcopy(owner).double() if small else widened(owner)
         except (RuntimeError, TypeError, NotImplementedError, AttributeError):
             return None
         call: Any = twin if owner is function else getattr(twin, str(function.__name__))
@@ -73,11 +77,6 @@ def double_reference(function: Callable[..., Any]) -> Callable[..., Any] | None:
         return call(*_to_double(args), **_to_double(kwargs))
 
     return run
-
-
-def _memory_bytes() -> int:
-    """Physical memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _to_double(tree: Any) -> Any:
@@ -157,18 +156,29 @@ def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
 def verify_entry(
     function: Callable[..., Any],
     artifact: Callable[..., Any],
-    sets: Sequence[tuple[tuple[Any, ...], dict[str, Any]]],
+    sets: Iterable[InputSet],
 ) -> Verification:
     """Run `artifact` and eager `function` on every input set and compare all outputs.
 
     Both see copies of the inputs, so that a model that writes into them is judged on equal terms.
+    Where the model itself fails at the end of a range there is nothing to compare; a note says so.
     """
     exact_run = double_reference(function)
     checks: list[OutputCheck] = []
-    for number, (args, kwargs) in enumerate(sets):
+    notes: list[str] = []
+    compared = 0
+    for number, given in enumerate(sets):
+        args, kwargs = given.args, given.kwargs
         with torch.no_grad():
-            eager = flat_tensors(function(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+            try:
+                eager = flat_tensors(function(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+            except Exception as error:  # the user's code may raise anything
+                if not given.end:
+                    raise
+                notes.append(_not_compared(given, error))
+                continue
             exact = _run_exact(exact_run, args, kwargs)
+        compared += 1
         actual = flat_tensors(artifact(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
         if len(actual) != len(eager):
             reason = f"{len(actual)} outputs, eager {len(eager)}"
@@ -177,7 +187,13 @@ def verify_entry(
         for position, (got, want) in enumerate(zip(actual, eager, strict=True)):
             wide = exact[position] if exact is not None and len(exact) == len(eager) else None
             checks.append(compare_output(position, number, got, want, wide))
-    return Verification(tuple(checks), len(sets))
+    return Verification(tuple(checks), compared, tuple(notes))
+
+
+def _not_compared(given: InputSet, error: Exception) -> str:
+    sizes = ", ".join(f"`{name}` = {size}" for name, size in given.sizes.items())
+    reason = str(error).strip().partition("\n")[0]
+    return f"not compared at {sizes}: the model itself fails, {type(error).__name__}: {reason}"
 
 
 def _run_exact(

@@ -1,4 +1,4 @@
-"""The weights of a library: a safetensors image, written tensor by tensor, and its ELF section.
+"""The weights of a library: a safetensors image, written tensor by tensor.
 
 The image is written as a stream, because a model may be larger than half of memory: the package
 `safetensors` would hold every tensor's bytes at once. Must not know what the tensors mean.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +15,7 @@ from pathlib import Path
 import torch
 
 from ptc.hosting.dtypes import ELEMENT_TYPES
-from ptc.hosting.seal import WEIGHTS_SECTION
-from ptc.support.diagnostics import CompileError, InternalError
+from ptc.support.diagnostics import CompileError
 
 _ALIGNMENT = 64
 _CHUNK_BYTES = 64 << 20
@@ -111,32 +108,3 @@ def _chunks(tensor: torch.Tensor) -> Iterator[memoryview]:
     data = dense.reshape(-1).view(torch.uint8).numpy().data
     for start in range(0, len(data), _CHUNK_BYTES):
         yield data[start : start + _CHUNK_BYTES]
-
-
-def embed(library: Path, image: WeightImage, output: Path) -> None:
-    """Copy `library` to `output` with the image as a section that is not loaded into memory."""
-    tool = shutil.which("objcopy") or shutil.which("llvm-objcopy")
-    if tool is None:
-        raise CompileError(
-            "PTC-C004",
-            "cannot embed the weights: `objcopy` is not installed",
-            hint="install binutils, or keep the weights beside the library with --weights-file",
-        )
-    command = [
-        tool,
-        f"--add-section={WEIGHTS_SECTION}={image.path}",
-        f"--set-section-flags={WEIGHTS_SECTION}=contents,readonly",
-        f"--set-section-alignment={WEIGHTS_SECTION}=4096",
-        str(library),
-        str(output),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        output.unlink(missing_ok=True)
-        if "No space left" in done.stderr:
-            raise CompileError(
-                "PTC-C003",
-                f"cannot write {output}: no space left on the disk",
-                hint="free some space, or choose another place with --output",
-            )
-        raise InternalError("embed", done.stderr.strip())

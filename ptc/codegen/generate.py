@@ -8,7 +8,7 @@ The table of contents of code generation: kernels are written and deduplicated (
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from ptc.codegen.entry import Entry
@@ -64,6 +64,8 @@ def generate(
         entry_code(entry, number, table, names, compiler.for_entry())
         for number, entry in enumerate(entries)
     ]
+    kept = frozenset(name for code in codes for name in code.weights)
+    weights = tuple(replace(w, is_kept=w.is_written or w.name in kept) for w in weights)
     host = host_unit(
         name, entries, codes, weights, table.declarations(), target, weights_file=weights_file
     )
@@ -71,7 +73,7 @@ def generate(
     header = user_header(name, entries, weights_file=weights_file)
     sources = Sources(symbol, units, header)
     kernels = {entry.name: code.kernels for entry, code in zip(entries, codes, strict=True)}
-    return Generated(with_manifest(sources, name, manifest), tuple(weights), kernels, len(table))
+    return Generated(with_manifest(sources, name, manifest), weights, kernels, len(table))
 
 
 def with_manifest(sources: Sources, name: str, manifest: str) -> Sources:

@@ -58,6 +58,7 @@ class Weight:
     bytes: int
     shape: tuple[int, ...]
     is_written: bool = False
+    is_kept: bool = True  # read by a run, not only to prepare others
 
 
 def host_unit(
@@ -181,9 +182,9 @@ def _weight_specs(weights: Sequence[Weight]) -> list[str]:
     for weight in weights:
         dtype = SAFETENSORS_DTYPES.get(weight.dtype, weight.dtype.value)
         key = string_literal(json.dumps(weight.name))
-        written = "true" if weight.is_written else "false"
+        flags = [str(flag).lower() for flag in (weight.is_written, weight.is_kept)]
         dims = ", ".join(map(str, weight.shape[:8]))
-        fields = (key, string_literal(dtype), weight.bytes, written, len(weight.shape))
+        fields = (key, string_literal(dtype), weight.bytes, *flags, len(weight.shape))
         rows.append(f"{{{', '.join(map(str, fields))}, {{{dims}}}}}")
     return [*_table("WeightSpec", "weight_specs", rows), ""]
 

@@ -29,7 +29,8 @@ class EntryCode:
     """What the host unit includes for one entry."""
 
     functions: str
-    prepared: list[str]  # rows of the table of prepared buffers: bytes, or the function that tells
+    prepared: list[str]  # rows of the table of prepared buffers
+    weights: frozenset[str]  # those that a run reads, not only `prepare`
     prepare_arena_bytes: str
     has_prepare: bool
     kernels: int
@@ -251,8 +252,12 @@ class _ProgramWriter:
         zone_bytes = self._lay_out_zones()
         outputs = [o for o in program.outputs if isinstance(o, str)]
         used = list(dict.fromkeys((*used, *outputs)))
-        rows = [self._constant_row(name) for name in self.prepared]
-        rows += self._packs(prepare_calls, prepare_used)
+        sizes = [self._constant_size(name) for name in self.prepared]
+        sizes += self._packs(prepare_calls, prepare_used)
+        rows = [
+            f"{{{size}, {str(name in used).lower()}}}"
+            for name, size in zip(self.prepared, sizes, strict=True)
+        ]
         in_prepare = {name for k in program.prepare for name in reads(k) | writes(k)}
         temporaries = [b for b in program.buffers.values() if b.kind is BufferKind.TEMP]
         arena = self.lay_out(
@@ -278,21 +283,22 @@ class _ProgramWriter:
         return EntryCode(
             "\n".join(texts),
             rows,
+            frozenset(self.weights.keys() & set(used)),
             f"{own.end} + ({prepare_zone})",
             bool(prepare_calls),
             len(calls),
             len(self.inputs),
         )
 
-    def _constant_row(self, name: str) -> str:
+    def _constant_size(self, name: str) -> str:
         size = self.byte_size(self.program.buffers[name]).constant
         if size is None:
             raise InternalError("codegen", f"prepared buffer {name} has a symbolic size")
-        return f"{{{size}, nullptr}}"
+        return f"{size}, nullptr"
 
     def _packs(self, calls: list[str], used: list[str]) -> list[str]:
-        """Add the calls that pack weights; gives their rows of the table."""
-        rows: list[str] = []
+        """Add the calls that pack weights; gives their sizes as the table of blocks has them."""
+        sizes: list[str] = []
         for buffer, code in self.compiler.packed.items():
             self.prepared.append(buffer)
             name = self.table.add(code, "pack")
@@ -301,8 +307,8 @@ class _ProgramWriter:
                 f"if (const int status = {call}) return status;" if code.status else f"{call};"
             )
             used.extend(b for b in code.buffers if b not in used)
-            rows.append(f"{{0, {name}_bytes}}")
-        return rows
+            sizes.append(f"0, {name}_bytes")
+        return sizes
 
     def _lay_out_zones(self) -> str:
         """Offsets of the buffers of single contractions, which share memory behind the arena."""

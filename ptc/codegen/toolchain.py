@@ -139,6 +139,12 @@ def resolve(target: Target) -> Target:
     return replace(target, triple=triple, vector_bytes=vector_bytes, features=features)
 
 
+def runs_here(target: Target) -> bool:
+    """Whether this machine can run code for a resolved `target`."""
+    here = resolve(Target())
+    return target.triple == here.triple and set(target.features) <= set(here.features)
+
+
 def _unusable(compiler: Compiler, why: str) -> CompileError:
     return CompileError(
         "PTC-C001",

@@ -54,6 +54,7 @@ class OpenOptions(ctypes.Structure):
         ("threads", ctypes.c_int32),
         ("weights_path", ctypes.c_char_p),
         ("weight_pointers", ctypes.POINTER(ctypes.c_void_p)),
+        ("prepared_path", ctypes.c_char_p),
     )
 
 

@@ -38,7 +38,7 @@ def load(
     Raises CompileError PTC-R001 to PTC-R008 if the library cannot be used here.
     """
     library = Library(Path(path))
-    if verify or (verify is None and library.manifest.weights.bytes <= HASHED_AT_LOAD):
+    if verify or (verify is None and library.weights_bytes <= HASHED_AT_LOAD):
         library.check_weights()
     if threads is None:
         threads = settings.current().threads or 0

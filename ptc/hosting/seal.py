@@ -1,21 +1,27 @@
 """The seal of a library: a digest behind its last byte, so that damage is found before it runs.
 
 A damaged instruction or relocation kills the process that loads it, or gives wrong numbers. The
-seal covers the whole file but the weights, which have a hash of their own (a large model's are
-compared on demand only). Tools that rewrite libraries (`strip`) drop what follows the last section,
-so a library without a seal is not refused.
+seal covers the whole file but the weights, which have hashes of their own (a large model's are
+compared on demand only): in the manifest, and in the head of the prepared ones. Tools that rewrite
+libraries (`strip`) drop what follows the last section, so a library without a seal is not refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import mmap
+from collections.abc import Iterator
 from pathlib import Path
 
 from ptc.hosting.elf import SharedLibrary, inspect_library
 from ptc.support.diagnostics import CompileError
 
 WEIGHTS_SECTION = ".ptc_weights"
+#: What the library computes from its weights, stored by the builder: see ptc_host_prepared.h.
+PREPARED_SECTION = ".ptc_prepared"
+#: Bytes of its head, which ends with the SHA-256 of what follows.
+PREPARED_HEAD = 64
+DIGEST_OFFSET = 32
 _MARK = b"ptc seal sha256\n"
 _DIGEST_BYTES = 32
 
@@ -45,17 +51,35 @@ def require_intact(library: SharedLibrary) -> None:
 
 
 def _digest(library: SharedLibrary, size: int) -> bytes:
-    """SHA-256 of the first `size` bytes without the content of the weights' section."""
-    weights = library.section(WEIGHTS_SECTION)
+    """SHA-256 of the first `size` bytes without the content of the weights' sections."""
     digest = hashlib.sha256()
     with (
         library.path.open("rb") as stream,
         mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data,
         memoryview(data) as view,
     ):
-        if weights is None:
-            digest.update(view[:size])
-        else:
-            digest.update(view[: weights.offset])
-            digest.update(view[weights.offset + weights.size : size])
+        at = 0
+        for start, end in sorted(_left_out(library)):
+            digest.update(view[at : max(at, start)])
+            at = max(at, end)
+        digest.update(view[at:size])
     return digest.digest()
+
+
+def _left_out(library: SharedLibrary) -> Iterator[tuple[int, int]]:
+    """Byte ranges that the seal does not cover."""
+    for name, head in ((WEIGHTS_SECTION, 0), (PREPARED_SECTION, PREPARED_HEAD)):
+        section = library.section(name)
+        if section is not None and section.size > head:
+            yield section.offset + head, section.offset + section.size
+
+
+def hash_range(path: Path, offset: int, size: int) -> str:
+    """SHA-256 of `size` bytes of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        while size > 0 and (piece := stream.read(min(size, 1 << 20))):
+            digest.update(piece)
+            size -= len(piece)
+    return digest.hexdigest()

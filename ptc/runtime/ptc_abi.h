@@ -55,6 +55,9 @@ typedef struct {
   /* When not NULL: addresses of the weights in manifest order, compact row-major, borrowed until close. Takes
    * precedence over the file and the embedded section (a host that holds the weights already). */
   const void *const *weight_pointers;
+  /* When not NULL: a file at whose end, from a page's start on, the library leaves what it computes from the
+   * weights. `ptc compile` stores that in the library, which then maps it. */
+  const char *prepared_path;
 } ptc_open_options;
 
 typedef struct ptc_api {

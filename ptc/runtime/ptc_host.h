@@ -11,6 +11,7 @@
 
 #include "ptc_abi.h"
 #include "ptc_host_cpu.h"
+#include "ptc_host_prepared.h"
 #include "ptc_host_spec.h"
 #include "ptc_host_tensors.h"
 #include "ptc_host_weights.h"
@@ -24,46 +25,16 @@ namespace ptc {
 static void close_model(ptc_model* model) {
   if (!model) return;
   for (uint32_t i = 0; model->prepared && i < model_spec.entry_count; ++i) {
-    for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j) free_bytes(model->prepared[i][j]);
+    for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j)
+      free_prepared(model, &model->prepared[i][j]);
     free_bytes(model->prepared[i]);
   }
   free_bytes(model->prepared);
   free_bytes(model->weights);
   if (model->file) munmap(model->file, model->file_bytes);
+  if (model->prepared_file) munmap(model->prepared_file, model->prepared_file_bytes);
   if (model->pool) pool_close(model->pool);
   free_bytes(model);
-}
-
-// Everything that follows from the weights alone: packed and folded weights of each entry.
-static ptc_status prepare_entries(ptc_model* model, Message m) {
-  Run run;
-  run.pool = model->pool;
-  ptc_status status = PTC_OK;
-  for (uint32_t i = 0; i < model_spec.entry_count && !status; ++i) {
-    const EntrySpec& entry = model_spec.entries[i];
-    const size_t table = (size_t)entry.prepared_count * sizeof(void*);
-    void** blocks = (void**)allocate((int64_t)table);
-    model->prepared[i] = blocks;
-    if (!blocks) return m.fail(PTC_E_MEMORY, "no memory for a model");
-    memset(blocks, 0, table);
-    for (int j = 0; j < entry.prepared_count && !status; ++j) {
-      const PreparedSpec& spec = entry.prepared[j];
-      const int64_t bytes = spec.size ? spec.size() : spec.bytes;
-      blocks[j] = allocate(bytes);
-      if (!blocks[j]) status = m.fail(PTC_E_MEMORY, "no memory for %lld bytes of prepared weights", (long long)bytes);
-    }
-    char* arena = status || !entry.prepare ? nullptr : allocate(entry.prepare_arena_bytes);
-    if (arena) {
-      const Frame frame = {nullptr, nullptr, model->weights, blocks, arena, nullptr};
-      status = (ptc_status)entry.prepare(&run, &frame);
-      if (status) m.fail(status, "cannot prepare the weights: %s", run.message);
-      free_bytes(arena);
-    } else if (!status && entry.prepare) {
-      status = m.fail(PTC_E_MEMORY, "no memory to prepare the weights");
-    }
-  }
-  free_bytes(run.scratch);
-  return status;
 }
 
 static ptc_status open_model(const ptc_open_options* options, ptc_model** result, char* text, size_t capacity) {
@@ -91,16 +62,23 @@ static ptc_status open_model(const ptc_open_options* options, ptc_model** result
     memset(model->prepared, 0, entries);
   }
   const bool has_path = options && options->struct_size >= offsetof(ptc_open_options, weights_path) + sizeof(char*);
-  const bool has_pointers = options && options->struct_size >= sizeof(ptc_open_options) && options->weight_pointers;
+  const char* const path = has_path ? options->weights_path : nullptr;
+  const bool has_pointers =
+      options && options->struct_size >= offsetof(ptc_open_options, prepared_path) && options->weight_pointers;
+  const char* const store =
+      options && options->struct_size >= sizeof(ptc_open_options) ? options->prepared_path : nullptr;
+  const bool own_weights = !has_pointers && !path && !model_spec.weights_file;
+  if (!status && has_prepared() && own_weights && !store) status = map_prepared(model, m);
   if (!status && model_spec.weight_count) {
     if (has_pointers)
       memcpy(model->weights, options->weight_pointers, weights);
     else
-      status = load_weights(model, has_path ? options->weights_path : nullptr, m);
+      status = load_weights(model, path, m);
   }
-  if (!status) {
-    model->pool = pool_open(options ? options->threads : 0);
-    status = prepare_entries(model, m);
+  if (!status) model->pool = pool_open(options ? options->threads : 0);
+  if (!status && !model->prepared_file) {
+    status = store && has_prepared() ? store_prepared(model, store, m) : place_prepared(model, nullptr, m);
+    if (!status) status = prepare_entries(model, m);
   }
   if (status) {
     close_model(model);

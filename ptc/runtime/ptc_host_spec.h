@@ -43,10 +43,12 @@ struct WriteBackSpec {
   int32_t output, input, weight;
 };
 
-// A block that `prepare` fills: its size, or the function that tells it.
+// A block that `prepare` fills: its size, or the function that tells it; whether a run reads it, or only
+// `prepare` itself.
 struct PreparedSpec {
   int64_t bytes;
   int64_t (*size)();
+  bool is_kept;
 };
 
 struct EntrySpec {
@@ -71,6 +73,7 @@ struct WeightSpec {
   const char* dtype;  // safetensors' name of the element type
   int64_t bytes;
   bool is_written;  // by an entry: sessions get their own copy
+  bool is_kept;     // read by a run, not by `prepare` alone
   int rank;
   int64_t dims[8];  // the first ones of a tensor that has more
 };
@@ -96,7 +99,9 @@ struct ptc_model {
   char* file;  // mapped weights
   size_t file_bytes;
   void** weights;
-  void*** prepared;  // the blocks of each entry
+  void*** prepared;  // the blocks of each entry: in the mapped file, or allocated
+  char* prepared_file;
+  size_t prepared_file_bytes;
 };
 
 struct ptc_session {

@@ -52,8 +52,10 @@ static bool own_path(char* path, size_t capacity) {
   return found;
 }
 
-// The section `.ptc_weights` of an ELF file: its place in the file.
-static ptc_status find_section(int file, const char* path, off_t size, off_t* offset, size_t* bytes, Message m) {
+// A section of an ELF file: its place in the file; without it, `bytes` is -1.
+static ptc_status find_section(int file, const char* path, const char* wanted, off_t size, off_t* offset,
+                               int64_t* bytes, Message m) {
+  *bytes = -1;
   Elf64_Ehdr head;
   if (!read_at(file, &head, sizeof head, 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
       head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr))
@@ -67,29 +69,32 @@ static ptc_status find_section(int file, const char* path, off_t size, off_t* of
     if (!read_at(file, &section, sizeof section, (off_t)(head.e_shoff + (Elf64_Off)i * sizeof section)))
       return m.fail(PTC_E_IO, "%s is truncated: its section table is cut short", path);
     if (pread(file, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) <= 0) continue;
-    if (strcmp(name, ".ptc_weights") != 0) continue;
-    if ((off_t)(section.sh_offset + section.sh_size) > size)
+    if (strcmp(name, wanted) != 0) continue;
+    if (section.sh_offset > (Elf64_Off)size || section.sh_size > (Elf64_Off)size - section.sh_offset)
       return m.fail(PTC_E_IO, "%s is truncated: its weights are cut short", path);
     *offset = (off_t)section.sh_offset;
-    *bytes = section.sh_size;
+    *bytes = (int64_t)section.sh_size;
     return PTC_OK;
   }
-  return m.fail(PTC_E_IO, "%s has no section .ptc_weights", path);
+  return PTC_OK;
 }
 
-// Map the safetensors image in `path` (the whole file, or the library's weight section).
-static ptc_status map_weights(const char* path, bool is_library, Mapping* whole, const char** image,
-                              size_t* bytes, Message m) {
+// Map a whole file, or a section of a library; a section that is not there is an error or an empty mapping.
+static ptc_status map_file(const char* path, const char* section, bool is_optional, Mapping* whole,
+                           const char** content, size_t* bytes, Message m) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return m.fail(PTC_E_IO, "cannot open the weights %s: %s", path, strerror(errno));
   struct stat info;
   off_t offset = 0;
+  int64_t size = 0;
   ptc_status status = PTC_OK;
   if (fstat(file, &info) != 0) status = m.fail(PTC_E_IO, "cannot read %s: %s", path, strerror(errno));
-  *bytes = status ? 0 : (size_t)info.st_size;
-  if (!status && is_library) status = find_section(file, path, info.st_size, &offset, bytes, m);
-  if (!status) {
+  else size = (int64_t)info.st_size;
+  if (!status && section) status = find_section(file, path, section, info.st_size, &offset, &size, m);
+  if (!status && size < 0 && !is_optional) status = m.fail(PTC_E_IO, "%s has no section %s", path, section);
+  if (!status && size >= 0) {
     const off_t page = (off_t)sysconf(_SC_PAGESIZE), start = offset / page * page;
+    *bytes = (size_t)size;
     whole->bytes = *bytes + (size_t)(offset - start);
     void* base = mmap(nullptr, whole->bytes ? whole->bytes : 1, PROT_READ, MAP_PRIVATE, file, start);
     if (base == MAP_FAILED) {
@@ -97,7 +102,7 @@ static ptc_status map_weights(const char* path, bool is_library, Mapping* whole,
       whole->bytes = 0;
     } else {
       whole->base = (char*)base;
-      *image = whole->base + (offset - start);
+      *content = whole->base + (offset - start);
     }
   }
   close(file);
@@ -166,8 +171,9 @@ static bool same_text(const char* expected, const char* text, size_t length) {
   return strlen(expected) == length && memcmp(expected, text, length) == 0;
 }
 
-// Find every weight of the model in a safetensors image.
-static ptc_status read_index(const char* path, const char* image, size_t bytes, void** weights, Message m) {
+// Find every weight of the model in a safetensors image; `kept_only`: every one that a run reads.
+static ptc_status read_index(const char* path, const char* image, size_t bytes, bool kept_only, void** weights,
+                             Message m) {
   uint64_t header = 0;
   if (bytes >= 8) memcpy(&header, image, 8);
   if (bytes < 8 || header > bytes - 8)
@@ -217,7 +223,7 @@ static ptc_status read_index(const char* path, const char* image, size_t bytes, 
     if (!more && !json.take('}')) return m.fail(broken, "the weights in %s have a malformed header", path);
   }
   for (int i = 0; i < model_spec.weight_count; ++i)
-    if (!weights[i] && model_spec.weights[i].bytes)
+    if (!weights[i] && model_spec.weights[i].bytes && (model_spec.weights[i].is_kept || !kept_only))
       return m.fail(broken, "the weights in %s lack %s", path, model_spec.weights[i].key);
   return PTC_OK;
 }
@@ -238,11 +244,13 @@ static ptc_status load_weights(ptc_model* model, const char* given, Message m) {
   Mapping whole;
   const char* image = nullptr;
   size_t bytes = 0;
-  ptc_status status = map_weights(path, embedded, &whole, &image, &bytes, m);
+  ptc_status status = map_file(path, embedded ? ".ptc_weights" : nullptr, false, &whole, &image, &bytes, m);
   model->file = whole.base;
   model->file_bytes = whole.bytes;
-  return status ? status : read_index(path, image, bytes, model->weights, m);
+  const bool kept_only = embedded && model->prepared_file;
+  return status ? status : read_index(path, image, bytes, kept_only, model->weights, m);
 }
+
 
 }  // namespace ptc
 
