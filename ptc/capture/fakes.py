@@ -4,7 +4,9 @@ them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import sys
+import types
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -30,7 +32,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
 from ptc.graph.program import DimRange
-from ptc.graph.symbols import is_layout_choice
+from ptc.graph.symbols import is_layout_choice, is_layout_question, relation_text
 
 DATA_DEPENDENT = (DataDependentOutputException, GuardOnDataDependentSymNode)
 DYNAMIC_SHAPE = (DynamicOutputShapeException,)
@@ -129,13 +131,58 @@ class _PythonText(StrPrinter):
         raise GraphBreak("PTC-B006", f"the condition {expr} on sizes has no Python form")
 
 
-class Fakes:
-    """One fake tensor mode with its shape environment, and the symbolic sizes made in it."""
+class _AskingShapeEnv(ShapeEnv):
+    """Asks what it cannot know about numbers that come from data, instead of assuming that they are
+    as their example: `ask` gives the truth of a condition, or leaves by an exception."""
 
-    def __init__(self) -> None:
-        self.shape_env = ShapeEnv(
+    ask: Callable[[sympy.Basic], bool]
+    data: set[sympy.Symbol]
+    examples: dict[Any, Any]
+
+    def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
+        if self.data.isdisjoint(orig_expr.free_symbols):
+            return super().evaluate_expr(orig_expr, *args, **kwargs)
+        known = self._maybe_evaluate_static(orig_expr)
+        if known is not None:
+            return known
+        if _asks_for_layout():
+            return sympy.sympify(orig_expr.xreplace(self._examples(orig_expr)))
+        return sympy.true if self.ask(orig_expr) else sympy.false
+
+    def _examples(self, expr: sympy.Basic) -> dict[Any, Any]:
+        return {symbol: self.examples[symbol] for symbol in expr.free_symbols}
+
+
+def _asks_for_layout() -> bool:
+    """Whether torch asks only in order to choose a memory layout or a library."""
+    frame: types.FrameType | None = sys._getframe(2)
+    for _ in range(14):
+        if frame is None:
+            return False
+        code = frame.f_code
+        if is_layout_question(code.co_filename, code.co_name):
+            return True
+        frame = frame.f_back
+    return False
+
+
+class Fakes:
+    """One fake tensor mode with its shape environment, and the symbolic sizes made in it.
+
+    With `ask`, numbers from data can be made (`data_int`, `data_float`); it is called for conditions
+    on them that are not known.
+    """
+
+    def __init__(self, ask: Callable[[sympy.Basic], bool] | None = None) -> None:
+        make = ShapeEnv if ask is None else _AskingShapeEnv
+        self.shape_env = make(
             duck_shape=False, allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False
         )
+        if isinstance(self.shape_env, _AskingShapeEnv):
+            self.shape_env.ask = ask  # type: ignore[assignment]
+            self.shape_env.data = set()
+            self.shape_env.examples = {}
+        self.data_dims: dict[str, DimRange] = {}
         self.mode = FakeTensorMode(shape_env=self.shape_env, static_shapes=True)
         self.sizes: dict[str, torch.SymInt] = {}
         self.dims: dict[str, DimRange] = {}
@@ -199,10 +246,59 @@ class Fakes:
         self.origins[str(symbol)] = origin
         return made
 
+    # -- numbers from data ---------------------------------------------------------------------
+
+    def data_size(self, name: str, lower: int = 0) -> torch.SymInt:
+        """A size that data decides, at least `lower`."""
+        made = self._data_int(name, lower, _LARGEST)
+        self.data_dims[str(expression_of(made))] = DimRange(name, lower, None)
+        return made
+
+    def data_int(self, name: str) -> torch.SymInt:
+        """An int that data decides, of any sign."""
+        return self._data_int(name, -LARGEST_NUMBER, LARGEST_NUMBER)
+
+    def _data_int(self, name: str, lower: int, upper: int) -> torch.SymInt:
+        env = self.shape_env
+        assert isinstance(env, _AskingShapeEnv)
+        source = _SizeSource(name)
+        example = max(lower, 7 + 2 * len(env.data))
+        symbol = env.create_symbol(
+            example,
+            source,
+            dynamic_dim=DimDynamic.DYNAMIC,
+            constraint_dim=StrictMinMaxConstraint(vr=ValueRanges(lower, upper), warn_only=False),
+            positive=True if lower > 0 else None,
+            do_not_specialize_zero_one=True,
+        )
+        env.data.add(symbol)  # type: ignore[arg-type]
+        env.examples[symbol] = sympy.Integer(example)
+        made = env.create_symintnode(symbol, hint=example, source=source)
+        assert isinstance(made, torch.SymInt)
+        return made
+
+    def data_float(self, name: str) -> torch.SymFloat:
+        """A float that data decides."""
+        env = self.shape_env
+        assert isinstance(env, _AskingShapeEnv)
+        source = _SizeSource(name)
+        example = 1.5 + len(env.data)
+        symbol = env.create_unspecified_symbol(example, source, dynamic_dim=DimDynamic.DYNAMIC)
+        env.data.add(symbol)  # type: ignore[arg-type]
+        env.examples[symbol] = sympy.Float(example)
+        made = env.create_symfloatnode(symbol, hint=example, source=source)
+        assert isinstance(made, torch.SymFloat)
+        return made
+
+    @property
+    def data_symbols(self) -> frozenset[sympy.Symbol]:
+        env = self.shape_env
+        return frozenset(env.data) if isinstance(env, _AskingShapeEnv) else frozenset()
+
     def dispatcher(self) -> AbstractContextManager[Any]:
         """With symbolic sizes, operators run by their Python kernels: some C++ ones would turn
         every size of their arguments into a number."""
-        return enable_python_dispatcher() if self.dims else nullcontext()
+        return enable_python_dispatcher() if self.dims or self.data_symbols else nullcontext()
 
     def guard_expressions(self) -> list[sympy.Basic]:
         """What was assumed about symbolic sizes so far."""
@@ -238,7 +334,7 @@ class Fakes:
         expr = condition.node.expr
         names = {s: sympy.Symbol(self.dims[str(s)].name) for s in expr.free_symbols
                  if str(s) in self.dims}  # fmt: skip
-        return str(expr.subs(names))
+        return relation_text(expr.subs(names))
 
 
 #: Per dimension: its stride in elements, or as a 1-tuple the dimension that it lies densely around

@@ -9,6 +9,7 @@ gives symbol names, numbers and errors in the user's terms. Knows no operators.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,15 @@ def same_size(a: Any, b: Any) -> bool:
     if isinstance(a, SYMBOLIC_TYPES) or isinstance(b, SYMBOLIC_TYPES):
         return bool(expression_of(a) == expression_of(b))
     return a == b
+
+
+def hints_of(value: Any) -> dict[str, int]:
+    """The example's values of the sizes that `value`, a fake tensor or a size, has as they are."""
+    if isinstance(value, torch.Tensor):
+        return {symbol: hint for size in value.shape for symbol, hint in hints_of(size).items()}
+    if isinstance(value, torch.SymInt) and expression_of(value).is_Symbol:
+        return {str(expression_of(value)): int(value.node.hint)}
+    return {}
 
 
 def concrete(value: Any, sizes: Mapping[str, int]) -> Any:
@@ -116,6 +126,19 @@ def range_text(described: DimRange) -> str:
     return f"{described.lower}..{described.upper}"
 
 
+def relation_text(condition: Any) -> str:
+    """A relation in Python's signs: `n % 4 == 0`."""
+    if not isinstance(condition, sympy.core.relational.Relational):
+        return str(condition)
+    text = f"{condition.lhs} {condition.rel_op} {condition.rhs}"
+    return re.sub(r"(?:Python)?Mod\(([^(),]+), (\w+)\)", _remainder_text, text)
+
+
+def _remainder_text(found: re.Match[str]) -> str:
+    value, divisor = found.groups()
+    return f"{value} % {divisor}" if re.fullmatch(r"\w+", value) else f"({value}) % {divisor}"
+
+
 #: Where torch asks about sizes only to choose a library or a memory layout: file -> functions.
 _LAYOUT_QUESTIONS = {
     "fake_impls": ("conv",),
@@ -136,10 +159,13 @@ def is_layout_choice(guard: Any) -> bool:
     """True for a guard that decided no value and no shape: which library runs a convolution (that
     depends on the batch size, among others), whether a tensor counts as contiguous."""
     place = getattr(guard.sloc, "framework_loc", None)
-    if place is None:
-        return False
+    return place is not None and is_layout_question(place.filename, place.name)
+
+
+def is_layout_question(filename: str, function: str) -> bool:
+    """Whether this function of torch asks about sizes only to choose a library or a layout."""
     return any(
-        folder in place.filename and place.name in functions
+        folder in filename and function in functions
         for folder, functions in _LAYOUT_QUESTIONS.items()
     )
 

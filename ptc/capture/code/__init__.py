@@ -7,6 +7,7 @@ step functions). It must not know torch, symbolic values, guards or sources; it 
     decode(code)            DecodedCode: instructions without CACHE and EXTENDED_ARG, by index
     analyse(code)           Analysis: stack, live and bound variables, handlers at any index
     control_flow(code)      ControlFlow: basic blocks, post-dominators, join points
+    place_flow(code)        PlaceFlow: the same by single places, with handlers and loops
     Emitter(...)            builds a function, one method a stack operation, same on every Python
     make_resume(code, ...)  ResumeCode: the original code entered in its middle
     make_step(code, ...)    StepCode: runs one instruction natively, then calls a resume function
@@ -27,7 +28,7 @@ from ptc.capture.code.decode import (
     decode,
 )
 from ptc.capture.code.emitter import Emitter
-from ptc.capture.code.flow import EXIT, Block, ControlFlow, control_flow
+from ptc.capture.code.flow import EXIT, Block, ControlFlow, PlaceFlow, control_flow, place_flow
 from ptc.capture.code.layout import Argument, ArgumentKind, EnteredCode, Layout, ResumeRefused
 from ptc.capture.code.per_code import forget_all
 from ptc.capture.code.resume import Origin, ResumeCode, make_resume, origin
@@ -52,6 +53,7 @@ __all__ = [
     "Label",
     "Layout",
     "Origin",
+    "PlaceFlow",
     "Position",
     "ResumeCode",
     "ResumeRefused",
@@ -66,4 +68,5 @@ __all__ = [
     "make_resume",
     "make_step",
     "origin",
+    "place_flow",
 ]

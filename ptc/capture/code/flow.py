@@ -81,6 +81,114 @@ def control_flow(code: CodeType) -> ControlFlow:
     return ControlFlow(blocks, post_dominators(blocks), place, block_at)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlaceFlow:
+    """Control flow between the places of one code object, exception handlers included: each handler
+    is a further entry, since only an exception leads there.
+
+    A place is named by the index of its first copy. `members` gives for the header of each loop
+    the places that lie in it (its natural loop), the header included.
+    """
+
+    place: Mapping[int, int]
+    successors: Mapping[int, tuple[int, ...]]
+    parents: Mapping[int, int]  # immediate post-dominators
+    members: Mapping[int, frozenset[int]]
+
+    def meeting(self, places: Iterable[int]) -> int:
+        """The first place that every path from each of `places` passes through, EXIT if none. Paths
+        from a place start at the place itself."""
+        chains = [self.chain(place) for place in places]
+        shared = frozenset(chains[0]).intersection(*chains[1:])
+        return next((place for place in chains[0] if place in shared), EXIT)
+
+    def chain(self, place: int) -> list[int]:
+        """The place, its post-dominator, that one's, and so on up to the exit."""
+        found = [place]
+        while found[-1] != EXIT:
+            found.append(self.parents[found[-1]])
+        return found
+
+
+@per_code
+def place_flow(code: CodeType) -> PlaceFlow:
+    """The places of `code`, cached for as long as the code object is remembered."""
+    graph = _Graph(analyse(code))
+    place = _places(graph)
+    edges = {
+        first: tuple(
+            dict.fromkeys(
+                place[edge] if edge != EXIT else EXIT for edge in graph.successors[first]
+            )
+        )
+        for first in sorted(set(place.values()))
+    }
+    handlers = {first: graph.handler(first) for first in edges}
+    raising = {
+        first: (*targets, place[handler]) if (handler := handlers[first]) in place else targets
+        for first, targets in edges.items()
+    }
+    names = list(edges)
+    numbers = {name: number for number, name in enumerate(names)} | {EXIT: EXIT}
+    blocks = tuple(
+        Block(number, (first,), tuple(numbers[edge] for edge in edges[first]))
+        for number, first in enumerate(names)
+    )
+    parents = post_dominators(blocks)
+    return PlaceFlow(
+        place,
+        edges,
+        {names[i]: names[p] if p != EXIT else EXIT for i, p in enumerate(parents)},
+        _natural_loops(raising, place[graph.entry]),
+    )
+
+
+def _natural_loops(
+    edges: Mapping[int, tuple[int, ...]], entry: int
+) -> dict[int, frozenset[int]]:
+    """Header -> places of its loop. A header is reached again from a place that only paths through
+    the header lead to. `edges` has those to exception handlers too."""
+    predecessors: dict[int, set[int]] = {place: set() for place in edges}
+    for place, targets in edges.items():
+        for target in targets:
+            if target != EXIT:
+                predecessors[target].add(place)
+    loops: dict[int, set[int]] = {}
+    for place, targets in edges.items():
+        for target in targets:
+            if target != EXIT and _dominates(target, place, edges, entry):
+                loops.setdefault(target, {target}).update(_reaching(place, target, predecessors))
+    return {header: frozenset(members) for header, members in loops.items()}
+
+
+def _dominates(
+    header: int, place: int, edges: Mapping[int, tuple[int, ...]], entry: int
+) -> bool:
+    """Whether paths to `place` lead through `header` only."""
+    seen: set[int] = set()
+    work = [entry]
+    while work:
+        current = work.pop()
+        if current in seen or current in (EXIT, header):
+            continue
+        if current == place:
+            return False
+        seen.add(current)
+        work.extend(edges[current])
+    return True
+
+
+def _reaching(place: int, header: int, predecessors: Mapping[int, set[int]]) -> set[int]:
+    found: set[int] = set()
+    work = [place]
+    while work:
+        current = work.pop()
+        if current not in found and current != header:
+            found.add(current)
+            work.extend(predecessors[current])
+    return found
+
+
 class _Graph:
     """Instructions that may run and their successors in normal execution, silent ones left out."""
 
