@@ -4,6 +4,9 @@ Segments are traced on fake tensors; items are added to the body that is open. I
 bytecode: what a Python construct becomes is written out by the test.
 """
 
+# pyright: reportPrivateUsage=false
+# Tells ranges to the shape environment as capture does, and compares storages of fake tensors.
+
 from __future__ import annotations
 
 import warnings

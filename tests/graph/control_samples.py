@@ -138,10 +138,11 @@ def _switch() -> ControlProgram:
     b.at(2, "y = self.experts[which](x)")
     index = b.item("index", which)
     arms = b.switch(index, 3, "[]")
+    y = b.variable("y", torch.float32, 4)
     functions = [lambda x, w: x * w, lambda x, w: (x + w).exp(), lambda x, w: x / w - 1]
     for arm, function, weight in zip(arms, functions, w, strict=True):
         with b.inside(arm):
-            (y,) = b.segment(function, [x, weight], "y")
+            b.segment(function, [x, weight], "y")
     return b.finish(y, index)
 
 

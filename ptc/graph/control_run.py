@@ -1,0 +1,498 @@
+"""The reference interpreter of programs with control flow: it defines what they mean.
+
+Takes a `ControlProgram`, real tensors and the numbers and buffers kept from call to call; gives the
+flat results. Segments run operator by operator with eager torch on the variables' own tensors, so
+that writes are seen where torch lets them be seen; numbers and lists are Python's. It checks what
+the program says of types and sizes against what comes out. Knows nothing of how programs are made
+or compiled.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, assert_never
+
+import torch
+from torch.fx.node import map_aggregate
+
+from ptc.graph.control import (
+    Assign,
+    Bind,
+    Body,
+    Compute,
+    ControlProgram,
+    DataSized,
+    Emit,
+    Formatted,
+    If,
+    Item,
+    ListItem,
+    ListVar,
+    NumberVar,
+    Operand,
+    Raise,
+    ReadItem,
+    Segment,
+    Switch,
+    TensorVar,
+    Text,
+    Var,
+    While,
+)
+from ptc.graph.control_coverage import AGAIN, Coverage
+from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
+from ptc.graph.program import InputKind
+from ptc.graph.structure import unflatten
+from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, expression_of, in_range
+from ptc.graph.types import type_text
+from ptc.support.diagnostics import CompileError, InternalError
+
+#: (channel, label, text), as in `Emit`.
+EmitCallback = Callable[[str, str, str], None]
+
+_INT_LIMITS = range(-(2**63), 2**63)
+
+
+class UsersException(Exception):
+    """An exception of the user's program whose class is not a builtin one."""
+
+    def __init__(self, type_name: str, message: str) -> None:
+        self.type_name = type_name
+        super().__init__(message)
+
+
+class IntegerOverflow(Exception):
+    """An int of the program does not fit 64 bits; a library ends the run with this failure."""
+
+
+def run(
+    program: ControlProgram,
+    tensors: Mapping[str, Any],
+    state: dict[str, Any],
+    *,
+    emit: EmitCallback | None = None,
+    coverage: Coverage | None = None,
+) -> list[Any]:
+    """The flat results; None for one that has no meaning in the variant taken.
+
+    `tensors` has the user's tensors and numbers by input name, and may have weights in place of the
+    live ones. `state` is one session's: empty at first, after each call it has the kept numbers and
+    the written buffers by name, also when the call raises. Tensors that the program writes are
+    written in place. Raises the user's exceptions, CompileError PTC-A010 for inputs that do not
+    fit, IntegerOverflow, and InternalError if the program is not what it says.
+    """
+    return _run(program, tensors, state, emit, coverage).outputs()
+
+
+def run_structured(
+    program: ControlProgram,
+    tensors: Mapping[str, Any],
+    state: dict[str, Any],
+    *,
+    emit: EmitCallback | None = None,
+    coverage: Coverage | None = None,
+) -> Any:
+    """As `run`, with the result as the user's program returns it."""
+    return _run(program, tensors, state, emit, coverage).result()
+
+
+def emit_here(channel: str, label: str, text: str) -> None:
+    """What the user's program would have done with the text in this process."""
+    match channel:
+        case "stdout":
+            sys.stdout.write(text)
+        case "stderr":
+            sys.stderr.write(text)
+        case "log":
+            level, _, logger = label.partition(":")
+            number = logging.getLevelNamesMapping().get(level, logging.INFO)
+            logging.getLogger(logger or None).log(number, "%s", text)
+        case "warning":
+            category = getattr(builtins, label, UserWarning)
+            warnings.warn(text, category, stacklevel=2)
+        case _:
+            raise InternalError("run", f"there is no channel `{channel}`")
+
+
+def exception_of(type_name: str, message: str) -> BaseException:
+    """An exception of the builtin class of that name which reads `message`, or a UsersException."""
+    cls = getattr(builtins, type_name, None)
+    if isinstance(cls, type) and issubclass(cls, BaseException):
+        # KeyError shows the repr of what it is given
+        argument = _Verbatim(message) if issubclass(cls, KeyError) else message
+        try:
+            made = cls(argument)
+        except TypeError:  # its constructor wants more than a message
+            return UsersException(type_name, message)
+        if str(made) == message:
+            return made
+    return UsersException(type_name, message)
+
+
+class _Verbatim(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _run(
+    program: ControlProgram,
+    tensors: Mapping[str, Any],
+    state: dict[str, Any],
+    emit: EmitCallback | None,
+    coverage: Coverage | None,
+) -> _Interpreter:
+    interpreter = _Interpreter(program, emit or emit_here, coverage)
+    with torch.no_grad():
+        interpreter.enter(tensors, state)
+        try:
+            interpreter.body(program.body)
+        finally:
+            interpreter.leave(state)
+    return interpreter
+
+
+class _Interpreter:
+    """One run. `values` is the namespace: variables, and symbols by name."""
+
+    def __init__(
+        self, program: ControlProgram, emit: EmitCallback, coverage: Coverage | None
+    ) -> None:
+        self._program = program
+        self._emit = emit
+        self._coverage = coverage
+        self._weights: dict[str, torch.Tensor] = {}
+        self._ranges = {**program.sizes, **program.dims}
+        self.values: dict[str, Any] = {}
+
+    # -- entry and exit ------------------------------------------------------------------------
+
+    def enter(self, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        """Give inputs, weights, kept values and the sizes of the inputs their names."""
+        program = self._program
+        given: list[Any] = []
+        for described in program.inputs:
+            name = described.name
+            if described.kind in (InputKind.USER, InputKind.SCALAR):
+                if name not in tensors:
+                    raise CompileError("PTC-A010", f"input `{name}` is not given")
+                value = tensors[name]
+                self.values[name] = value
+            else:
+                value = tensors.get(name, described.live)
+                assert isinstance(value, torch.Tensor)
+                value = value.detach()
+                if name in program.written:
+                    value = state[name] if name in state else value.clone()
+                    self.values[name] = value
+                else:
+                    self._weights[name] = value
+            given.append(value)
+        for described, fake, value in zip(program.inputs, program.values, given, strict=True):
+            _check_input(described.name, fake, value)
+        shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else v for v in given]
+        names = [described.name for described in program.inputs]
+        self.values.update(bind_sizes(names, program.values, shapes, program.dims))
+        for kept in program.state:
+            self.values[kept.variable.name] = state.get(kept.variable.name, kept.initial)
+
+    def leave(self, state: dict[str, Any]) -> None:
+        """Keep what stays from call to call."""
+        for described in self._program.inputs:
+            if described.name in self._program.written and described.live is not None:
+                state[described.name] = self.values[described.name]
+        for kept in self._program.state:
+            state[kept.variable.name] = self.values[kept.variable.name]
+
+    def outputs(self) -> list[Any]:
+        program = self._program
+        if program.variants:
+            return [self.values.get(output.value.name) for output in program.outputs]
+        return [self._value(output.value) for output in program.outputs]
+
+    def result(self) -> Any:
+        program = self._program
+        structure = program.result
+        if program.selector is not None:
+            structure = program.variants[self._number(program.selector)]
+        return None if structure is None else unflatten(structure, self.outputs())
+
+    # -- items ---------------------------------------------------------------------------------
+
+    def body(self, body: Body) -> None:
+        for item in body.items:
+            self._item(item)
+
+    def _item(self, item: Item) -> None:
+        match item:
+            case Segment():
+                self._segment(item)
+            case Compute():
+                self._set(item.target, self._compute(item))
+            case ReadItem():
+                self._set(item.target, self._value(item.tensor).item())
+            case Bind():
+                self._bind(item)
+            case Assign(target, source):
+                self._set(target, self._value(source))
+            case DataSized():
+                self._data_sized(item)
+            case ListItem():
+                self._list_item(item)
+            case If():
+                holds = self._value(item.condition)
+                self._reach(item, 0 if holds else 1)
+                self.body(item.then if holds else item.orelse)
+            case Switch():
+                chosen = self._number(item.selector)
+                if chosen not in range(len(item.arms)):
+                    raise _fault(f"alternative {chosen} of {len(item.arms)}")
+                self._reach(item, chosen)
+                self.body(item.arms[chosen])
+            case While():
+                self._while(item)
+            case Emit():
+                self._emit(item.channel, item.label, self._text(item.text))
+            case Raise():
+                raise exception_of(item.type_name, self._text(item.message))
+            case _:
+                assert_never(item)
+
+    def _while(self, item: While) -> None:
+        self._reach(item, 0)
+        self.body(item.body)
+        while self._value(item.again):
+            self._reach(item, AGAIN)
+            self.body(item.body)
+
+    def _reach(self, item: If | Switch | While, arm: int) -> None:
+        if self._coverage is not None:
+            self._coverage.reach(item, arm)
+
+    def _bind(self, item: Bind) -> None:
+        if item.tensor is not None:
+            size = int(self._value(item.tensor).shape[item.dim])
+        else:
+            assert item.value is not None
+            size = self._number(item.value)
+        described = self._ranges.get(item.symbol)
+        if described is not None and not in_range(described, size):
+            raise _fault(f"`{described.name}` ({item.symbol}) is {size}, out of its range")
+        self.values[item.symbol] = size
+
+    # -- straight-line computation -------------------------------------------------------------
+
+    def _segment(self, item: Segment) -> None:
+        program = item.program
+        sizes = dict(self.values)
+        found: dict[torch.fx.Node, Any] = {}
+        inputs = iter(program.inputs)
+        for node in program.graph.graph.nodes:
+            match node.op:
+                case "placeholder":
+                    value = self._input(next(inputs).name)
+                    fake = node.meta["val"]
+                    if isinstance(fake, SYMBOLIC_TYPES) and expression_of(fake).is_Symbol:
+                        sizes[str(expression_of(fake))] = value
+                    found[node] = value
+                case "get_attr":
+                    found[node] = getattr(program.graph, str(node.target))
+                case "output":
+                    results = self._arguments(node.args[0], found, sizes)
+                    for output, value in zip(program.outputs, results, strict=True):
+                        self.values[output.name] = value
+                    _check_outputs(program, node, results, sizes)
+                case _:
+                    found[node] = self._call(node, found, sizes)
+
+    def _input(self, name: str) -> Any:
+        return self._weights[name] if name in self._weights else self._named(name)
+
+    def _call(self, node: torch.fx.Node, found: Mapping[Any, Any], sizes: Mapping[str, Any]) -> Any:
+        args = self._arguments(node.args, found, sizes)
+        kwargs = self._arguments(node.kwargs, found, sizes)
+        if node.op == "call_method":
+            return getattr(args[0], str(node.target))(*args[1:], **kwargs)
+        assert node.op == "call_function" and callable(node.target)
+        return node.target(*args, **kwargs)
+
+    def _arguments(self, value: Any, found: Mapping[Any, Any], sizes: Mapping[str, Any]) -> Any:
+        def real(leaf: Any) -> Any:
+            if isinstance(leaf, torch.fx.Node):
+                return found[leaf]
+            if isinstance(leaf, SYMBOLIC_TYPES):
+                try:
+                    return concrete(leaf, sizes)
+                except KeyError as unknown:
+                    raise _fault(f"the size {leaf} needs {unknown}, which is not bound") from None
+            return leaf
+
+        return map_aggregate(value, real)
+
+    def _data_sized(self, item: DataSized) -> None:
+        args: list[Any] = [None if arg is None else self._value(arg) for arg in item.args]
+        match item.op:
+            case "nonzero":
+                results: tuple[Any, ...] = (torch.nonzero(args[0]),)
+            case "masked_select":
+                results = (torch.masked_select(args[0], args[1]),)
+            case "unique":
+                more = len(item.targets) == 3
+                made: Any = torch.unique(
+                    args[0], sorted=True, return_inverse=more, return_counts=more
+                )
+                results = made if more else (made,)
+            case "repeat_interleave":
+                results = (torch.repeat_interleave(args[0]),)
+            case "bincount":
+                results = (torch.bincount(args[0], minlength=args[1] or 0),)
+            case _:
+                raise _fault(f"there is no operator `{item.op}`")
+        for target, result in zip(item.targets, results, strict=True):
+            self._set(target, result)
+
+    # -- numbers and lists ---------------------------------------------------------------------
+
+    def _compute(self, item: Compute) -> Any:
+        args = [self._value(arg) for arg in item.args]
+        try:
+            result = FUNCTIONS[item.op](*args)
+        except (ArithmeticError, ValueError, TypeError) as error:
+            raise _fault(
+                f"{item.op}{tuple(args)} raises {type(error).__name__}: {error}"
+            ) from error
+        if isinstance(result, int) and result not in _INT_LIMITS:
+            raise IntegerOverflow(f"integer overflow in {item.op}{tuple(args)}")
+        return result
+
+    def _list_item(self, item: ListItem) -> None:
+        args = [self._value(arg) for arg in item.args]
+        match item.op:
+            case "new":
+                result: Any = args
+            case "copy":
+                result = list(args[0])
+            case "append" | "extend" | "insert" | "clear" | "reverse":
+                _check_index(item, args)
+                getattr(args[0], item.op)(*args[1:])
+                return
+            case "set":
+                _check_index(item, args)
+                args[0][args[1]] = args[2]
+                return
+            case "get" | "pop":
+                _check_index(item, args)
+                result = args[0][args[1]] if item.op == "get" else args[0].pop(args[1])
+            case "length":
+                result = len(args[0])
+            case "slice":
+                result = args[0][args[1] : args[2]]
+            case "concat":
+                result = args[0] + args[1]
+            case "stack" | "cat":
+                result = getattr(torch, item.op)(args[0], args[1])
+            case _:
+                raise _fault(f"there is no list operation `{item.op}`")
+        assert item.target is not None
+        self._set(item.target, result)
+
+    # -- text ----------------------------------------------------------------------------------
+
+    def _text(self, text: Text) -> str:
+        return "".join(part if isinstance(part, str) else self._formatted(part) for part in text)
+
+    def _formatted(self, part: Formatted) -> str:
+        value = self._value(part.value)
+        if part.conversion == "format":
+            return format(value, part.spec)
+        return repr(value) if part.conversion == "repr" else str(value)
+
+    # -- variables -----------------------------------------------------------------------------
+
+    def _named(self, name: str) -> Any:
+        if name not in self.values:
+            raise _fault(f"`{name}` is used before it has a value")
+        return self.values[name]
+
+    def _value(self, operand: Var | Operand) -> Any:
+        if isinstance(operand, (TensorVar, NumberVar, ListVar)):
+            return self._named(operand.name)
+        return operand
+
+    def _number(self, operand: Operand) -> int:
+        value = self._value(operand)
+        assert type(value) is int
+        return value
+
+    def _set(self, target: Var, value: Any) -> None:
+        if not _is_of(target, value):
+            shown = type_text(value) if isinstance(value, torch.Tensor) else repr(value)
+            raise _fault(f"`{target.name}` gets {shown}, which is not of its type")
+        self.values[target.name] = value
+
+
+def _is_of(target: Var, value: Any) -> bool:
+    match target:
+        case TensorVar(_, fake):
+            return isinstance(value, torch.Tensor) and _may_be(fake, value)
+        case NumberVar(_, kind):
+            return kind_of_number(value) is kind
+        case ListVar(_, element):
+            if not isinstance(value, list):
+                return False
+            if isinstance(element, torch.Tensor):
+                return all(isinstance(v, torch.Tensor) and _may_be(element, v) for v in value)
+            return all(type(v) is type_of_kind(element) for v in value)
+        case _:
+            assert_never(target)
+
+
+def _may_be(fake: torch.Tensor, value: torch.Tensor) -> bool:
+    """Same dtype, rank and fixed sizes. The symbolic ones may be bound only after this."""
+    return (
+        value.dtype == fake.dtype
+        and value.dim() == fake.dim()
+        and all(
+            isinstance(wanted, torch.SymInt) or wanted == size
+            for wanted, size in zip(fake.shape, value.shape, strict=True)
+        )
+    )
+
+
+def _check_input(name: str, fake: Any, value: Any) -> None:
+    if isinstance(fake, torch.Tensor):
+        if not isinstance(value, torch.Tensor) or value.dtype != fake.dtype:
+            shown = type_text(value)
+            raise CompileError("PTC-A010", f"input `{name}` is {shown}, expected {type_text(fake)}")
+    elif kind_of_number(value) is None:
+        raise CompileError("PTC-A010", f"input `{name}` is {value!r}, expected a number")
+
+
+def _check_outputs(
+    program: Any, node: torch.fx.Node, results: Sequence[Any], sizes: Mapping[str, Any]
+) -> None:
+    """Capture's shapes are eager's."""
+    returned = node.args[0]
+    assert isinstance(returned, (tuple, list))
+    for output, source, value in zip(program.outputs, returned, results, strict=True):
+        assert isinstance(source, torch.fx.Node)
+        fake = source.meta["val"]
+        wanted = concrete(fake.shape, sizes)
+        if (wanted, fake.dtype) != (tuple(value.shape), value.dtype):
+            raise _fault(f"`{output.name}` is {type_text(value)}, expected {type_text(fake)}")
+
+
+def _check_index(item: ListItem, args: Sequence[Any]) -> None:
+    if item.op in ("get", "set", "pop", "insert"):
+        length = len(args[0]) + (item.op == "insert")
+        if not 0 <= args[1] < length:
+            raise _fault(f"{item.op} at {args[1]} of a list of {len(args[0])}")
+
+
+def _fault(message: str) -> InternalError:
+    return InternalError("run", message)
