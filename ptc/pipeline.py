@@ -19,7 +19,6 @@ from typing import Any
 import torch
 
 from ptc.artifact.describe import CompiledEntry, codegen_entry, describe, weights_info
-from ptc.artifact.package import disk_errors, land, staging_folder
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
@@ -49,6 +48,7 @@ from ptc.schedule.passes import schedule
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import Dumper
+from ptc.support.landing import disk_errors, land, staging_folder
 
 STAGES = ("captured", "aten", "loops", "scheduled", "code", "artifact")
 

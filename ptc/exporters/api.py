@@ -6,8 +6,6 @@ Files appear under their final names only when every check has passed. Knows no 
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +18,9 @@ from ptc.exporters.check import CheckSet, OutputError, call_inputs, compare, req
 from ptc.exporters.formats import ExportOptions, find_format
 from ptc.graph.program import AtenProgram, OutputKind
 from ptc.graph.types import type_text
-from ptc.support.diagnostics import CompileError
+from ptc.support.landing import disk_errors, land, staging_folder
+
+_UNWRITABLE = "PTC-E004"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,10 @@ def export(
     final = Path(output)
     options = ExportOptions(weights or {}, settings or {})
     started = time.perf_counter()
-    with _staging_folder(final) as staging:
-        staged = Path(staging) / final.name
-        written = target.write(program, staged, options)
+    with staging_folder(final, _UNWRITABLE) as staging:
+        staged = staging / final.name
+        with disk_errors(final, _UNWRITABLE):
+            written = target.write(program, staged, options)
         wrote = time.perf_counter()
         errors: list[OutputError] = []
         if checks:
@@ -81,10 +82,12 @@ def export(
             require_passed(errors, f"the {format} export")
         checked = time.perf_counter()
         size = sum(path.stat().st_size for path in written.files)
-        files = _publish(written.files, final)
+        # The one the user named comes last: it refers to the others.
+        places = {final.parent / path.name: path for path in reversed(written.files)}
+        land(places, _UNWRITABLE)
     return ExportReport(
         format=format,
-        files=files,
+        files=tuple(reversed(places)),
         size=size,
         inputs=tuple(_ports(program, inputs=True)),
         outputs=tuple(_ports(program, inputs=False)),
@@ -94,30 +97,6 @@ def export(
         facts=written.facts,
         notes=written.notes,
     )
-
-
-def _staging_folder(final: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder beside the output: on the same file system, so that moving is atomic."""
-    try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        return tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{final.name}.")
-    except OSError as error:
-        raise CompileError("PTC-E004", f"cannot write `{final}`: {error.strerror}") from error
-
-
-def _publish(files: Sequence[Path], final: Path) -> tuple[Path, ...]:
-    """Move files to their place, the one the user named last: it refers to the others."""
-    placed: list[Path] = []
-    try:
-        for path in reversed(files):
-            place = final.parent / path.name
-            os.replace(path, place)
-            placed.append(place)
-    except OSError as error:
-        for place in placed:
-            place.unlink(missing_ok=True)
-        raise CompileError("PTC-E004", f"cannot write `{final}`: {error.strerror}") from error
-    return tuple(reversed(placed))
 
 
 def _ports(program: AtenProgram, *, inputs: bool) -> list[PortInfo]:

@@ -24,34 +24,48 @@ _TYPES = {
     "I16": "i16", "I8": "i8", "U8": "u8", "BOOL": "bool", "C64": "c64", "C128": "c128",
 }  # fmt: skip
 
+#: The format's own bound on its header, in bytes.
+MAX_HEADER = 100_000_000
+
 #: What a hostile header may raise, overlong numbers and deep nesting included.
 _MALFORMED = (ValueError, AttributeError, KeyError, TypeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """One tensor of a file: its element type and a read-only array."""
+    """One tensor of a file: its element type and its array."""
 
     dtype: ElementType
     array: Array
 
 
-def read_safetensors(path: Path) -> dict[str, StoredTensor]:
-    """Every tensor of the file, in the order of its header."""
+def read_safetensors(
+    path: Path, offset: int = 0, size: int | None = None, *, writable: bool = False
+) -> dict[str, StoredTensor]:
+    """Every tensor of the file, in the order of its header.
+
+    `offset` and `size` name the part of the file that holds the format. Arrays are read-only, or
+    with `writable` written in private: the file never changes.
+    """
+    access = mmap.ACCESS_COPY if writable else mmap.ACCESS_READ
     try:
         with path.open("rb") as stream:
-            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            data = mmap.mmap(stream.fileno(), 0, access=access)
     except (OSError, ValueError) as error:
         raise _unreadable(path, str(error)) from None
-    if len(data) < 8:
-        raise _unreadable(path, f"it has {len(data)} bytes, less than the length of its header")
-    start = 8 + int.from_bytes(data[:8], "little")
-    if start > len(data):
+    end = len(data) if size is None else min(offset + size, len(data))
+    if end - offset < 8:
+        raise _unreadable(path, f"it has {end - offset} bytes, less than the length of its header")
+    length = int.from_bytes(data[offset : offset + 8], "little")
+    start = offset + 8 + length
+    if start > end:
         raise _unreadable(path, "its header is longer than the file")
+    if length > MAX_HEADER:
+        raise _unreadable(path, f"its header has {length} bytes, at most {MAX_HEADER} are read")
     try:
-        header = json.loads(data[8:start])
+        header = json.loads(data[offset + 8 : start])
         return {
-            name: _tensor(path, name, entry, data, start)
+            name: _tensor(path, name, entry, memoryview(data)[:end], start)
             for name, entry in header.items()
             if name != "__metadata__"
         }
@@ -60,7 +74,7 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
 
 
 def _tensor(
-    path: Path, name: str, entry: Mapping[str, Any], data: mmap.mmap, start: int
+    path: Path, name: str, entry: Mapping[str, Any], data: memoryview, start: int
 ) -> StoredTensor:
     dtype = element_type(_TYPES.get(entry["dtype"], ""))
     if dtype is None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ptc.artifact.package import land
 from ptc.support.diagnostics import CompileError
+from ptc.support.landing import land
 
 
 def content(folder: Path) -> dict[str, bytes]:

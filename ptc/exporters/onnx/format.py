@@ -18,8 +18,9 @@ from ptc.support.diagnostics import CompileError, InternalError
 #: The version our rules are written for. Newer ones only widen types of the operators used.
 DEFAULT_OPSET = 23
 
-#: A protobuf file ends at 2 GB; weights beyond this go into a file beside it.
-EXTERNAL_BYTES = 1_500_000_000
+#: Weights beyond this go into a file beside the model, where they are written, checked and run in
+#: place: protobuf holds a file of its own several times, and ends at 2 GB.
+EXTERNAL_BYTES = 256 << 20
 #: Smaller tensors stay in the model file even then.
 _EXTERNAL_TENSOR = 1024
 

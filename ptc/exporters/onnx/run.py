@@ -39,9 +39,12 @@ def load(path: Path, inputs: Sequence[str]) -> Runner:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
+    # Weights in a file of their own are mapped; these would each hold a changed copy of them.
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    disabled = ["ConstantFolding"] if path.with_name(f"{path.name}.data").exists() else []
     try:
         session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
+            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=disabled
         )
     except Exception as error:  # ONNX Runtime raises a family of classes without a public base
         raise _refused(error) from error

@@ -6,7 +6,6 @@ entries, and bounds every size by the file's own. Knows nothing of what the entr
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 import tempfile
@@ -16,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors
 import safetensors.torch
 import torch
 
+from ptc.hosting.safetensors_file import read_safetensors
+from ptc.hosting.seal import hash_range
 from ptc.support.diagnostics import CompileError
 
 TEXT = "graph.ptir"
@@ -27,9 +29,11 @@ MANIFEST = "manifest.json"
 WEIGHTS = "weights.safetensors"
 
 MAX_MANIFEST = 64 << 20
+MAX_TEXT = 512 << 20
 #: The weights start at a multiple of this in the file, so that they can be mapped.
 ALIGNMENT = 64
 _PADDING_FIELD = 0xD935
+_LOCAL_HEADER = struct.Struct("<26sHH")
 _CHUNK = 1 << 20
 
 
@@ -49,7 +53,8 @@ def write_package(
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         weights = Path(folder) / WEIGHTS
         _save_tensors(weights, tensors)
-        entry = {"file": WEIGHTS, "bytes": weights.stat().st_size, "sha256": _hash(weights)}
+        size = weights.stat().st_size
+        entry = {"file": WEIGHTS, "bytes": size, "sha256": hash_range(weights, 0, size)}
         full = {**manifest, "weights": entry}
         with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(_info(TEXT), text.encode())
@@ -94,14 +99,6 @@ def _padding(position: int, name: str) -> bytes:
     return struct.pack("<HH", _PADDING_FIELD, -start % ALIGNMENT) + bytes(-start % ALIGNMENT)
 
 
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as source:
-        while chunk := source.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def read_package(path: Path) -> Package:
     """The content of a package. Raises CompileError PTC-E010 for anything but a sound one."""
     try:
@@ -109,20 +106,49 @@ def read_package(path: Path) -> Package:
             _require_entries(path, archive)
             text = archive.read(TEXT).decode()
             manifest = json.loads(archive.read(MANIFEST))
-            weights = archive.read(WEIGHTS)
+            weights = archive.getinfo(WEIGHTS)
+            start = _data_start(path, weights)
         if not isinstance(manifest, dict) or manifest.get("format") != "ptir":
             raise _damaged(path, "the manifest is not one of the portable IR")
         stated = manifest.get("weights")
-        actual = hashlib.sha256(weights).hexdigest()
+        actual = hash_range(path, start, weights.file_size)
         if not isinstance(stated, dict) or stated.get("sha256") != actual:
             raise _damaged(path, "the weights do not match their hash")
-        return Package(text, manifest, safetensors.torch.load(weights))
+        return Package(text, manifest, _mapped_tensors(path, start, weights.file_size))
     except FileNotFoundError as error:
         raise CompileError("PTC-E010", f"there is no file `{path}`") from error
     except (OSError, ValueError, EOFError, NotImplementedError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
-    except (zipfile.BadZipFile, safetensors.SafetensorError) as error:
+    except zipfile.BadZipFile as error:
         raise _damaged(path, str(error)) from error
+
+
+def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
+    """Where the bytes of a stored entry lie in the file."""
+    with path.open("rb") as stream:
+        stream.seek(info.header_offset)
+        head = stream.read(_LOCAL_HEADER.size)
+    if len(head) < _LOCAL_HEADER.size or head[:4] != b"PK\x03\x04":
+        raise _damaged(path, f"`{info.filename}` is not where the directory says")
+    _, name_length, extra_length = _LOCAL_HEADER.unpack(head)
+    start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
+    if start + info.file_size > path.stat().st_size:
+        raise _damaged(path, f"`{info.filename}` ends beyond the file")
+    return start
+
+
+def _mapped_tensors(path: Path, start: int, size: int) -> dict[str, torch.Tensor]:
+    """The tensors of the weights entry, read from the file when they are used."""
+    try:
+        stored = read_safetensors(path, start, size, writable=True)
+    except CompileError as error:
+        raise _damaged(path, error.diagnostic.message) from error
+    return {
+        name: torch.from_numpy(item.array.reshape(-1).view(np.uint8))
+        .view(getattr(torch, item.dtype.long_name))
+        .reshape(item.array.shape)
+        for name, item in stored.items()
+    }
 
 
 def _require_entries(path: Path, archive: zipfile.ZipFile) -> None:
@@ -130,13 +156,14 @@ def _require_entries(path: Path, archive: zipfile.ZipFile) -> None:
     if sorted(info.filename for info in infos) != sorted((TEXT, MANIFEST, WEIGHTS)):
         raise _damaged(path, "it does not hold exactly the three known entries")
     size = path.stat().st_size
+    limits = {MANIFEST: MAX_MANIFEST, TEXT: MAX_TEXT}
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise _damaged(path, f"`{info.filename}` is compressed or encrypted")
         if info.file_size > size or info.file_size != info.compress_size:
             raise _damaged(path, f"`{info.filename}` is larger than the file")
-        if info.filename == MANIFEST and info.file_size > MAX_MANIFEST:
-            raise _damaged(path, "the manifest is too large")
+        if info.file_size > limits.get(info.filename, size):
+            raise _damaged(path, f"`{info.filename}` has {info.file_size} bytes, too many")
 
 
 def _damaged(path: Path, reason: str) -> CompileError:

@@ -1,4 +1,4 @@
-"""Putting the files of an artifact in place: all of them or none.
+"""Putting files that belong together in place: all of them or none.
 
 Takes paths with their contents. Knows nothing of what is in them.
 """
@@ -15,60 +15,58 @@ from pathlib import Path
 
 from ptc.support.diagnostics import CompileError
 
+#: The code of what cannot be written, where the caller has none of its own.
+UNWRITABLE = "PTC-R030"
 #: What a file holds: its bytes, or a finished file to move there.
 Content = bytes | Path
 
 
 @contextmanager
-def staging_folder(final: Path) -> Iterator[Path]:
+def staging_folder(final: Path, code: str = UNWRITABLE) -> Iterator[Path]:
     """A folder on the file system of `final`, so that files are moved to their places, not copied.
 
     It lies in the nearest folder above `final` that exists: nothing else is made before a build
-    has succeeded. Raises CompileError PTC-R030 if nothing can be written there.
+    has succeeded. Raises CompileError `code` if nothing can be written there.
     """
     above = final.parent
     while not above.exists() and above != above.parent:
         above = above.parent
-    with disk_errors(final):
+    with disk_errors(final, code):
         folder = tempfile.TemporaryDirectory(dir=above, prefix=f".{final.name}.")
     with folder as name:
         yield Path(name)
 
 
 @contextmanager
-def disk_errors(final: Path) -> Iterator[None]:
-    """What a disk refuses on the way to `final`, as a CompileError PTC-R030."""
+def disk_errors(final: Path, code: str = UNWRITABLE) -> Iterator[None]:
+    """What a disk refuses on the way to `final`, as a CompileError `code`."""
     try:
         yield
     except OSError as error:
-        raise _cannot_write(error.filename or final, error) from None
+        raise CompileError(
+            code,
+            f"cannot write {error.filename or final}: {error.strerror or error}",
+            hint="choose another place with `--output`",
+        ) from None
 
 
-def land(files: Mapping[Path, Content]) -> None:
+def land(files: Mapping[Path, Content], code: str = UNWRITABLE) -> None:
     """Write every file under its final name, or, if anything fails, none.
 
     Contents are written beside their places first, so that only renames are left when the first
     final name appears; a rename that fails undoes those before it. A process that has an old
-    version of a file open (a loaded library) keeps that version. Raises CompileError PTC-R030 if a
+    version of a file open (a loaded library) keeps that version. Raises CompileError `code` if a
     folder or disk refuses.
     """
     staged: dict[Path, Path] = {}
     try:
-        with disk_errors(next(iter(files))):
+        with disk_errors(next(iter(files)), code):
             for path, content in files.items():
                 staged[path] = _stage(path, content)
             _rename_all(staged)
     finally:
         for temporary in staged.values():
             temporary.unlink(missing_ok=True)
-
-
-def _cannot_write(place: object, error: OSError) -> CompileError:
-    return CompileError(
-        "PTC-R030",
-        f"cannot write {place}: {error.strerror or error}",
-        hint="choose another place with `--output`",
-    )
 
 
 def _stage(path: Path, content: Content) -> Path:
