@@ -10,7 +10,7 @@ import gc
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from ptc.artifact.describe import CompiledEntry, codegen_entry, describe, weights_info
+from ptc.artifact.input_sets import SizeRange, input_sets
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
@@ -34,6 +35,7 @@ from ptc.exporters.api import ExportReport, export
 from ptc.exporters.check import check_sets
 from ptc.graph.printer import print_program
 from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
+from ptc.graph.small_sizes import require_small_sizes
 from ptc.graph.verifier import verify_aten, verify_captured
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
@@ -67,13 +69,16 @@ class BuiltGraph:
     frozen: bool
 
 
-def compile_graph(captured: CapturedProgram, *, freeze: bool) -> BuiltGraph:
-    """Compile one captured graph. Weights are read at each call, or with `freeze` once at open."""
+def compile_graph(
+    captured: CapturedProgram, *, freeze: bool, live: Collection[int] = ()
+) -> BuiltGraph:
+    """Compile one captured graph. Weights are read at each call, or with `freeze` once at open; the
+    inputs at the positions `live` at each call even then."""
     with collection_paused():
         aten = functionalise(captured)
         lowered = lower(aten)
         if freeze:
-            lowered = _written_read_live(lowered)
+            lowered = _read_live(lowered, {lowered.inputs[position] for position in live})
         loops = schedule(lowered, ScheduleOptions(freeze=freeze))
         entry = codegen_entry(CompiledEntry("graph", aten, loops))
         generated = generate([entry], name="graph", live_weights=not freeze)
@@ -82,9 +87,12 @@ def compile_graph(captured: CapturedProgram, *, freeze: bool) -> BuiltGraph:
     return BuiltGraph(aten, loops, handle, api, freeze)
 
 
-def _written_read_live(program: Program) -> Program:
-    """Buffers that the program itself writes are no constants: they are read at each call."""
-    live = {name: replace(program.buffers[name], kind=BufferKind.INPUT) for name in program.written}
+def _read_live(program: Program, names: Set[str]) -> Program:
+    """These buffers, and those that the program itself writes, are no constants."""
+    live = {
+        name: replace(program.buffers[name], kind=BufferKind.INPUT)
+        for name in program.written | names
+    }
     return replace(program, buffers={**program.buffers, **live}, written=frozenset())
 
 
@@ -373,13 +381,15 @@ def _capture(request: EntryRequest, spec: DynamicSpec | None) -> CapturedProgram
         for path, sizes in (spec or {}).items()
     }
     with torch.no_grad():
-        return capture_program(
+        captured = capture_program(
             request.function,
             request.args,
             dict(request.kwargs),
             dynamic=SymbolicSizes(dims) if dims else None,
             name=request.name,
         )
+    require_small_sizes(captured)
+    return captured
 
 
 def _unbounded(request: EntryRequest) -> list[DynamicDim]:

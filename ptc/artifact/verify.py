@@ -17,7 +17,6 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from ptc.artifact.input_sets import InputSet
-
 from ptc.artifact.widened import widened
 
 #: A model is copied to float64 for the reference while the copy takes at most this many bytes; of

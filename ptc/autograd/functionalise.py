@@ -74,7 +74,8 @@ def functionalise_with(
     program = _finish(captured, recorder, user, outputs)
     if captured.arguments is not None:
         # A segment's guards are conditions of its entry; a whole program has only ranges to check.
-        program.dims = ranges_that_hold(_assumptions(captured, recorder), captured.dims)
+        assumptions = _assumptions(captured, recorder)
+        program.dims = ranges_that_hold(assumptions, captured.dims, captured.declared)
     _refuse_complex(program)
     return program
 

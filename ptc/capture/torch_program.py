@@ -44,6 +44,7 @@ def finish_program(
         dims=_sizes_in_use(vm),
         name=name,
         location=vm.frames[0].location() if vm.frames else None,
+        declared=dict(vm.fakes.dims),
     )
 
 

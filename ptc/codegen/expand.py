@@ -134,7 +134,8 @@ def _position(kernel: TemplateKernel, d: int) -> tuple[Index, Expr]:
 
 
 def _attention(kernel: TemplateKernel) -> Kernel:
-    """Scores of one row in scratch, then softmax, then the weighted sum of values."""
+    """Scores of one row in scratch, then softmax, then the weighted sum of values. A row without
+    keys, or with masked ones only, gives 0."""
     dtype, keys = kernel.dtype, kernel.extents["s"]
     scores = Buffer("scores", dtype, (keys,), (Index.const(1),), BufferKind.LOCAL)
     s = Index.var("s")
@@ -146,6 +147,10 @@ def _attention(kernel: TemplateKernel) -> Kernel:
         score = build.add(score, operand_at(kernel, "mask", {}))
     dot = build.mul(operand_at(kernel, "q", {}), operand_at(kernel, "k", {}))
     row = Load("scores", (s,), dtype)
+    largest = Ref("largest", dtype)
+    nothing = build.eq(largest, build.literal(float("-inf"), dtype))
+    shift = build.where(nothing, build.literal(0.0, dtype), largest)
+    total = build.where(nothing, build.literal(1.0, dtype), Ref("total", dtype))
     body: tuple[Stmt, ...] = (
         Accumulator("largest", "max", build.literal(float("-inf"), dtype), dtype),
         Loop("s", keys, LoopKind.SERIAL, (
@@ -157,7 +162,7 @@ def _attention(kernel: TemplateKernel) -> Kernel:
         )),
         Accumulator("total", "add", build.literal(0.0, dtype), dtype),
         Loop("s", keys, LoopKind.REDUCE, (
-            Let("weight", build.exp(build.sub(row, Ref("largest", dtype)))),
+            Let("weight", build.exp(build.sub(row, shift))),
             Store("scores", (s,), Ref("weight", dtype)),
             Update("total", Ref("weight", dtype)),
         )),
@@ -166,7 +171,7 @@ def _attention(kernel: TemplateKernel) -> Kernel:
             Loop("s", keys, LoopKind.REDUCE, (
                 Update("sum", build.mul(row, operand_at(kernel, "v", {}))),
             )),
-            Let(ACC, build.div(Ref("sum", dtype), Ref("total", dtype))),
+            Let(ACC, build.div(Ref("sum", dtype), total)),
             *kernel.epilogue,
         )),
     )  # fmt: skip

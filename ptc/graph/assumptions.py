@@ -16,7 +16,7 @@ import sympy
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ptc.graph.program import DimRange
-from ptc.graph.symbols import range_text
+from ptc.graph.symbols import range_text, relation_text
 from ptc.support.diagnostics import CompileError, Location
 
 #: So many sizes are tried one by one; beyond, the condition must be proved.
@@ -33,22 +33,26 @@ class Assumption:
 
 
 def ranges_that_hold(
-    assumptions: Iterable[Assumption], dims: Mapping[str, DimRange]
+    assumptions: Iterable[Assumption],
+    dims: Mapping[str, DimRange],
+    declared: Mapping[str, DimRange] | None = None,
 ) -> dict[str, DimRange]:
-    """`dims`, narrowed where a condition on one size leaves a shorter range.
+    """`dims`, narrowed where a condition on one size leaves a shorter range. `declared` has the
+    names of sizes that are none any more.
 
     Sizes 0 and 1 are not tried: torch's rules treat them apart everywhere, and whether a program
     holds for them is decided where it asks (in capture), not here. A range with an upper bound was
     asked for as it is and is never narrowed. Raises CompileError PTC-A002.
     """
     ranges = dict(dims)
+    gone = {s: d for s, d in (declared or {}).items() if s not in dims}
     for assumption in assumptions:
         symbols = {str(symbol) for symbol in assumption.condition.free_symbols}
         intervals = {symbol: _interval(ranges[symbol]) for symbol in symbols & ranges.keys()}
         if _follows(assumption.condition, intervals):
             continue
         if len(symbols) != 1 or not symbols <= ranges.keys():
-            raise _refusal(assumption, ranges)
+            raise _refusal(assumption, {**gone, **ranges})
         (symbol,) = symbols
         ranges[symbol] = _narrowed(assumption, symbol, ranges)
     return ranges
@@ -160,21 +164,41 @@ def _period(expression: Any) -> int | None:
 def _refusal(
     assumption: Assumption, ranges: Mapping[str, DimRange], note: str = ""
 ) -> CompileError:
-    names = {
-        symbol: sympy.Symbol(ranges[str(symbol)].name)
-        for symbol in assumption.condition.free_symbols
+    condition = assumption.condition
+    named = {
+        symbol: ranges[str(symbol)]
+        for symbol in sorted(condition.free_symbols, key=str)
         if str(symbol) in ranges
     }
-    shown = assumption.condition.xreplace(names)
-    declared = ", ".join(
-        f"`{ranges[str(symbol)].name}` is {range_text(ranges[str(symbol)])}"
-        for symbol in sorted(assumption.condition.free_symbols, key=str)
-        if str(symbol) in ranges
-    )
+    message, hint = _explained(condition, named)
     return CompileError(
         "PTC-A002",
-        f"the program holds only where {shown}" + (f"; {declared}" if declared else ""),
+        message,
         location=assumption.location,
-        hint="leave the dimension static, or give it a range in which this always holds",
+        hint=hint,
         notes=(note,) if note else (),
+    )
+
+
+def _explained(condition: Any, named: Mapping[Any, DimRange]) -> tuple[str, str]:
+    """What the condition asks for, in the user's names, and a way out."""
+    sides = condition.args if isinstance(condition, sympy.Eq) else ()
+    sizes = [f"`{named[side].name}`" for side in sides if side in named]
+    fixed = [int(side) for side in sides if side.is_Integer]
+    if sizes and fixed:
+        return (
+            f"{sizes[0]} can only be {fixed[0]}: the program fixes this size",
+            f"leave {sizes[0]} out of the dynamic sizes",
+        )
+    if len(sizes) > 1:
+        return (
+            f"{sizes[0]} and {sizes[1]} must be equal: the program combines the two dimensions",
+            "give both dimensions one name",
+        )
+    shown = condition.xreplace({symbol: sympy.Symbol(dim.name) for symbol, dim in named.items()})
+    declared = ", ".join(f"`{dim.name}` is {range_text(dim)}" for dim in named.values())
+    return (
+        f"the program holds only where {relation_text(shown)}"
+        + (f"; {declared}" if declared else ""),
+        "leave the dimension static, or give it a range in which this always holds",
     )

@@ -128,6 +128,7 @@ class CapturedProgram:
     result       structure of the value returned, Leaf indices count positions in `outputs`.
                  None for a segment.
     dims         symbolic sizes by symbol name (`s0`), as they occur in `meta["val"]` shapes.
+    declared     `dims` and the sizes that turned out to be fixed, or equal to another one.
     notes        what the user should know of the capture, a sentence each.
     fake_mode    the FakeTensorMode (with ShapeEnv) of all `meta["val"]`.
     """
@@ -142,6 +143,7 @@ class CapturedProgram:
     name: str = "model"
     location: Location | None = None
     notes: tuple[str, ...] = ()
+    declared: Mapping[str, DimRange] = field(default_factory=dict[str, DimRange])
 
 
 @dataclass(slots=True)

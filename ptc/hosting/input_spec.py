@@ -77,7 +77,10 @@ class InputSpec:
 
 @dataclass(frozen=True, slots=True)
 class DimSpec:
-    """One symbolic dimension: input `path`, dimension number, name, inclusive range."""
+    """One symbolic dimension: input `path`, dimension number, name, inclusive range.
+
+    `ranged`: the range was written; without one the name's other uses decide, or else all sizes
+    from 1 on are meant."""
 
     path: str
     dim: int
@@ -86,6 +89,7 @@ class DimSpec:
     upper: int | None = None
     entry: str | None = None
     text: str = ""
+    ranged: bool = False
 
 
 def parse_input(text: str) -> InputSpec:
@@ -154,7 +158,8 @@ class _Parser:
         self.expect("=", "and a name, as in `x:0=batch`")
         name = self.require(_NAME, "a name for the dimension")
         lower, upper = 1, None
-        if self.symbol("["):
+        ranged = self.symbol("[")
+        if ranged:
             start = self.at
             lower = self.integer("the smallest size, as in `batch[1..64]`")
             self.expect("..", "and the largest size, as in `batch[1..64]`")
@@ -164,7 +169,7 @@ class _Parser:
                 self.at = start
                 self.fail(f"the range is empty: {lower} is more than {upper}")
             self.expect("]", "after the range")
-        return DimSpec(path, position, name, lower, upper, entry, self.text)
+        return DimSpec(path, position, name, lower, upper, entry, self.text, ranged)
 
     # values
 

@@ -37,7 +37,10 @@ def dynamic_spec(
                 hint="give it one name",
             )
         spec.setdefault(dim.path, {})[dim.dim] = wanted
-        by_name[dim.name] = (_both(known, wanted, dim), size, first)
+        if dim.ranged:
+            # A use without a range says nothing of sizes: it does not narrow what others say.
+            ranged = _both(known, wanted, dim) if first.ranged else wanted
+            by_name[dim.name] = (ranged, size, dim if not first.ranged else first)
     # A range given with one use of a name holds for all of them.
     return {
         path: {number: by_name[d.name][0] for number, d in named.items()}

@@ -271,6 +271,8 @@ def _write_slices(
     value: Callable[[Indices], Expr],
     reduce: str | None,
     what: str,
+    *,
+    wraps: bool = False,
 ) -> TensorValue:
     """x with whole slices along `dim` written in order; `value` by the index of the source."""
     out = copy_of(ctx, x)
@@ -281,9 +283,8 @@ def _write_slices(
     dim = normal_dim(dim, len(x.shape))
     count = indices.shape[0] if indices.shape else ONE
     with ctx.kernel() as k, k.loop(count, LoopKind.SERIAL) as row:
-        at = position(
-            k, ctx.load(indices, (row,) if indices.shape else ()), x.shape[dim], what, wraps=True
-        )
+        number = ctx.load(indices, (row,) if indices.shape else ())
+        at = position(k, number, x.shape[dim], what, wraps=wraps)
         with loops(k, (*x.shape[:dim], *x.shape[dim + 1 :])) as rest:
             target = (*rest[:dim], at, *rest[dim:])
             k.store(out, target, value((*rest[:dim], row, *rest[dim:])), reduce)
@@ -327,7 +328,7 @@ def lower_index_fill(
 ) -> TensorValue:
     """x with slices along `dim` filled with one number."""
     element = operand_value(ctx, value, (), (), common=x.dtype, compute=x.dtype)
-    return _write_slices(ctx, x, dim, indices, lambda _: element, None, "index_fill")
+    return _write_slices(ctx, x, dim, indices, lambda _: element, None, "index_fill", wraps=True)
 
 
 @lowers(aten.masked_scatter.default)

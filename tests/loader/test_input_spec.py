@@ -126,7 +126,11 @@ def test_errors_point_at_the_character(text: str, column: int, message: str) -> 
     ],
 )
 def test_dynamic(text: str, dims: list[tuple[object, ...]]) -> None:
-    expected = tuple(DimSpec(*fields, text=text) for fields in dims)  # type: ignore[misc]
+    ranged = [f"{fields[2]}[" in text for fields in dims]
+    expected = tuple(
+        DimSpec(*fields, text=text, ranged=known)  # type: ignore[misc]
+        for fields, known in zip(dims, ranged, strict=True)
+    )
     assert parse_dynamic(text) == expected
 
 

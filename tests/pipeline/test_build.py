@@ -170,3 +170,93 @@ def test_a_library_built_anew_at_its_path_is_the_new_one(tmp_path):
         path = tmp_path / "libscale.so"
         loaded = ptc.build(lambda x: x * factor, (x,), output=path, check=False).load()  # noqa: B023
         assert torch.equal(loaded(x), x * factor)
+
+
+def _built(tmp_path, function, x, size, dim=0):
+    return ptc.build(function, (x,), output=tmp_path / "libnet.so", dynamic={"x": {dim: size}})
+
+
+def test_sizes_are_compared_at_both_ends_of_their_range(tmp_path):
+    artifact = _built(tmp_path, lambda x: x.softmax(0), torch.randn(4, 3), "n[1..50]")
+    assert artifact.report.entries[0].checked == 5
+    artifact = _built(tmp_path, lambda x: x.softmax(0), torch.randn(4, 3), "n")
+    assert artifact.report.entries[0].checked == 4
+    # the upper end is brought nearer where a comparison there would cost too much
+    artifact = _built(tmp_path, lambda x: x + 1, torch.randn(4, 3), "n[2..1000000000000]")
+    assert artifact.report.entries[0].checked == 5
+
+
+def test_an_end_at_which_the_model_fails_is_a_note(tmp_path):
+    def standard(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.instance_norm(x)
+
+    artifact = _built(tmp_path, standard, torch.randn(2, 3, 8), "n[1..9]", dim=2)
+    assert artifact.report.entries[0].checked == 4
+    (note,) = artifact.report.notes
+    assert note.startswith("not compared at `n` = 1: the model itself fails, ValueError")
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: x.squeeze(0), lambda x: x.squeeze().softmax(0).view(-1, 3)]
+)
+def test_a_program_that_treats_one_apart(tmp_path, function):
+    x = torch.randn(4, 3)
+    artifact = _built(tmp_path, function, x, "n")
+    assert "`n`: sizes from 2 on" in artifact.report.notes[0]
+    with pytest.raises(CompileError, match="PTC-R012"):
+        artifact.load()(torch.randn(1, 3))
+    with pytest.raises(CompileError, match="`n` = 1 is treated apart") as caught:
+        _built(tmp_path, function, x, "n[1..9]")
+    assert caught.value.code == "PTC-B009"
+
+
+def test_refusals_of_sizes_use_the_users_names(tmp_path):
+    x, y = torch.randn(2, 6), torch.randn(2, 6)
+    with pytest.raises(CompileError, match=r"`c` can only be 6") as caught:
+        linear = nn.Linear(6, 2)
+        ptc.build(linear, (x,), output=tmp_path / "l.so", dynamic={"input": {1: "c"}})
+    assert caught.value.diagnostic.location is not None
+    with pytest.raises(CompileError, match=r"`c` and `d` must be equal"):
+        ptc.build(
+            lambda x, y: x + y, (x, y), output=tmp_path / "l.so",
+            dynamic={"x": {1: "c"}, "y": {1: "d"}},
+        )  # fmt: skip
+    with pytest.raises(CompileError, match=r"only where \(2\*c\) % 4 == 0; `c` is at least 1"):
+        _built(tmp_path, lambda x: x.view(-1, 4), x, "c", dim=1)
+
+
+def test_a_name_without_a_range_takes_that_of_its_other_uses(tmp_path):
+    x = torch.randn(2, 3)
+    loaded = ptc.build(
+        lambda x, y: (x + y).sum(1), (x, x.clone()), output=tmp_path / "l.so",
+        dynamic={"y": {0: "n"}, "x": {0: "n[0..9]"}},
+    ).load()  # fmt: skip
+    empty = torch.zeros(0, 3)
+    assert loaded(empty, empty).shape == (0,)
+
+
+@pytest.mark.parametrize("keys", [0, 4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_attention_rows_without_a_key_give_zero(tmp_path, keys, dtype):
+    q, k = torch.randn(1, 2, 3, 8, dtype=dtype), torch.randn(1, 2, keys, 8, dtype=dtype)
+    mask = torch.ones(3, keys, dtype=torch.bool)
+    mask[1] = False
+
+    def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, mask)
+
+    loaded = ptc.build(attention, (q, k, k, mask), output=tmp_path / "l.so", check=False).load()
+    torch.testing.assert_close(loaded(q, k, k, mask), attention(q, k, k, mask))
+
+
+@pytest.mark.parametrize("name", ["index_add", "index_copy"])
+def test_slices_are_not_written_from_the_end(tmp_path, name):
+    x = torch.randn(4, 3)
+    good, bad = torch.tensor([0, 3]), torch.tensor([0, -1])
+
+    def write(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        return getattr(x, name)(0, at, x[:2])
+
+    artifact = ptc.build(write, (x, good), output=tmp_path / "l.so")
+    with pytest.raises(CompileError, match="index out of range for a dimension of 4"):
+        artifact.load()(x, bad)
