@@ -57,16 +57,17 @@ class KernelCompiler:
         """The same options, nothing prepared yet."""
         return KernelCompiler(self.lanes, self.threads, self.live_weights, self.written)
 
-    def calls(self, kernel: AnyKernel, program: Program) -> list[Call]:
-        """The functions that do `kernel`'s work, in order."""
+    def calls(self, kernel: AnyKernel, program: Program, *, ahead: bool = False) -> list[Call]:
+        """The functions that do `kernel`'s work, in order. `ahead`: it runs once, ahead of a run
+        and of the packing, so that packing for it would come too late."""
         if isinstance(kernel, ExternKernel):
             return [Call(extern_code(kernel, program), kernel.name)]
         if isinstance(kernel, TemplateKernel):
-            return self._contraction(kernel, program)
+            return self._contraction(kernel, program, ahead)
         return [self._loops(kernel, program, program.buffers)]
 
-    def _contraction(self, kernel: TemplateKernel, program: Program) -> list[Call]:
-        plan = contraction_plan(kernel, program, self._options())
+    def _contraction(self, kernel: TemplateKernel, program: Program, ahead: bool) -> list[Call]:
+        plan = contraction_plan(kernel, program, self._options(ahead))
         if plan is None:
             return [self._loops(expand_template(kernel), program, program.buffers)]
         self.packed.update(plan.packed)
@@ -76,9 +77,9 @@ class KernelCompiler:
         before = [self._loops(k, program, buffers) for k in plan.before]
         return [*before, Call(plan.call, kernel.name)]
 
-    def _options(self) -> Options:
-        constant = {BufferKind.LITERAL}
-        if not self.live_weights:
+    def _options(self, ahead: bool) -> Options:
+        constant: set[BufferKind] = set() if ahead else {BufferKind.LITERAL}
+        if not self.live_weights and not ahead:
             constant |= {BufferKind.WEIGHT, BufferKind.PREPARED}
         self.contractions += 1
         return Options(self.lanes, frozenset(constant), self.written, f"zone{self.contractions}")

@@ -185,12 +185,15 @@ class _ProgramWriter:
 
     # -- sequences of kernels
 
-    def sequence(self, kernels: Sequence[AnyKernel]) -> tuple[list[str], list[str]]:
-        """Call lines (with `{buffer}` placeholders resolved later) and the buffers they use."""
+    def sequence(
+        self, kernels: Sequence[AnyKernel], *, ahead: bool = False
+    ) -> tuple[list[str], list[str]]:
+        """Call lines (with `{buffer}` placeholders resolved later) and the buffers they use;
+        `ahead` of a run or in it."""
         lines: list[str] = []
         used: dict[str, None] = {}
         for kernel in kernels:
-            for call in self.compiler.calls(kernel, self.program):
+            for call in self.compiler.calls(kernel, self.program, ahead=ahead):
                 unknown = [s for s in call.code.sizes if s not in self.sizes]
                 if unknown:
                     raise InternalError(
@@ -246,7 +249,7 @@ class _ProgramWriter:
     def write(self) -> EntryCode:
         """All functions of the entry."""
         program, n = self.program, self.number
-        prepare_calls, prepare_used = self.sequence(program.prepare)
+        prepare_calls, prepare_used = self.sequence(program.prepare, ahead=True)
         prepare_zone = self._lay_out_zones()
         calls, used = self.sequence(program.kernels)
         zone_bytes = self._lay_out_zones()

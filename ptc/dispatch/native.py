@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ import torch
 from ptc import pipeline
 from ptc.backends.registry import BackendOptions, CompiledGraph, register_backend
 from ptc.dispatch.config import STATISTICS
+from ptc.dispatch.frozen import FrozenGraph, FrozenRun, Taken
 from ptc.dispatch.gradients import needs_gradients, with_gradients
 from ptc.dispatch.notices import notify
 from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
@@ -36,22 +37,33 @@ def native(program: CapturedProgram, options: BackendOptions) -> CompiledGraph:
     if not any(node.op.startswith("call_") for node in program.graph.graph.nodes):
         return _eager(program)
     try:
-        built = pipeline.compile_graph(program, freeze=options.freeze)
+        if options.freeze:
+            graph = FrozenGraph(program, _build_frozen)
+        else:
+            graph = _build(program)
     except CompileError as error:
         if options.options.get("fallback", True) is False:
             raise
         return _fall_back(program, error)
+    if not needs_gradients(program):
+        return graph.call
+    return with_gradients(graph.call, program, graph.written)
+
+
+def _build(
+    program: CapturedProgram, live: frozenset[int] = frozenset(), changed: Any = None
+) -> NativeGraph:
+    built = pipeline.compile_graph(program, freeze=changed is not None, live=live)
     STATISTICS.graphs += 1
     STATISTICS.kernels += len(built.loops.kernels)
-    run = NativeGraph(built).call
-    if not needs_gradients(program):
-        return run
-    mutated = [
-        output.target
-        for output in built.aten.outputs
-        if output.kind is OutputKind.WRITE_BACK and output.target is not None
-    ]
-    return with_gradients(run, program, mutated)
+    return NativeGraph(built, changed)
+
+
+def _build_frozen(
+    program: CapturedProgram, live: frozenset[int], changed: CompiledGraph
+) -> FrozenRun:
+    graph = _build(program, live, changed)
+    return FrozenRun(graph.call, graph.taken, graph.written)
 
 
 def _eager(program: CapturedProgram) -> CompiledGraph:
@@ -96,23 +108,21 @@ class NativeGraph:
     Sessions end with their thread, the model when the graph is dropped and no session is left.
     """
 
-    def __init__(self, built: pipeline.BuiltGraph) -> None:
+    def __init__(self, built: pipeline.BuiltGraph, changed: CompiledGraph | None = None) -> None:
+        """`changed` is what a call is handed over to when a frozen weight is no longer the same."""
         self._api = built.api
         self._library = built.handle
         self._local = threading.local()
         self._frozen = built.frozen
-        self._weights = self._frozen_weights(built)
-        self._model = self._open()
-        self.source, self.call = _generate(built, self._session)
-
-    def _frozen_weights(self, built: pipeline.BuiltGraph) -> list[torch.Tensor]:
-        if not built.frozen:
-            return []
-        return [
-            described.live.detach().contiguous()
-            for name, described in zip(built.loops.inputs, built.aten.inputs, strict=True)
-            if built.loops.buffers[name].kind is BufferKind.WEIGHT and described.live is not None
+        self.taken = _taken_weights(built) if built.frozen else {}
+        self._weights = [taken.tensor.detach() for taken in self.taken.values()]
+        self.written = [
+            output.target
+            for output in built.aten.outputs
+            if output.kind is OutputKind.WRITE_BACK and output.target is not None
         ]
+        self._model = self._open()
+        self.source, self.call = _generate(built, self._session, self.taken, changed)
 
     def _open(self) -> _Handle:
         pointers = (ctypes.c_void_p * max(1, len(self._weights)))(
@@ -142,9 +152,25 @@ class NativeGraph:
             return session
 
 
-def _generate(built: pipeline.BuiltGraph, session: Any) -> tuple[str, CompiledGraph]:
+def _taken_weights(built: pipeline.BuiltGraph) -> dict[int, Taken]:
+    """The weights that the library takes, by position of the input."""
+    return {
+        position: Taken.of(described.live)
+        for position, (name, described) in enumerate(
+            zip(built.loops.inputs, built.aten.inputs, strict=True)
+        )
+        if built.loops.buffers[name].kind is BufferKind.WEIGHT and described.live is not None
+    }
+
+
+def _generate(
+    built: pipeline.BuiltGraph,
+    session: Any,
+    taken: Mapping[int, Taken],
+    changed: CompiledGraph | None,
+) -> tuple[str, CompiledGraph]:
     """The text of the calling function, and the function."""
-    writer = _CallWriter(built.aten, built.loops, built.frozen)
+    writer = _CallWriter(built.aten, built.loops, built.frozen, taken)
     text = writer.text()
     api = built.api
     namespace: dict[str, Any] = {
@@ -160,6 +186,7 @@ def _generate(built: pipeline.BuiltGraph, session: Any) -> tuple[str, CompiledGr
         "c_int64": ctypes.c_int64,
         "c_double": ctypes.c_double,
         "c_bool": ctypes.c_bool,
+        "changed": changed,
     }
     exec(compile(text, f"<call of {built.loops.name}>", "exec"), namespace)
     return text, namespace["call"]
@@ -181,10 +208,13 @@ _SCALAR_TYPES = {DType.I64: "c_int64", DType.F64: "c_double", DType.BOOL: "c_boo
 class _CallWriter:
     """Writes `def call(i0, i1, ...)` for one graph."""
 
-    def __init__(self, aten: AtenProgram, loops: Program, frozen: bool) -> None:
+    def __init__(
+        self, aten: AtenProgram, loops: Program, frozen: bool, taken: Mapping[int, Taken]
+    ) -> None:
         self.aten = aten
         self.loops = loops
         self.frozen = frozen
+        self.taken = taken
         self.constants: dict[str, Any] = {}
         self.pointer_count = 0
 
@@ -213,6 +243,7 @@ class _CallWriter:
         self.pointer_count = len(pointers)
         sizes = ", ".join(size.symbol for size in self.loops.sizes)
         body = [
+            *self._checks(names),
             *setup,
             "owner = session()",
             f"status = run_raw(owner, 0, Pointers({', '.join(pointers)}), Sizes({sizes}))",
@@ -221,6 +252,20 @@ class _CallWriter:
             f"return ({''.join(result + ', ' for result in results)})",
         ]
         return f"def call({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in body)
+
+    def _checks(self, names: Sequence[str]) -> list[str]:
+        """Statements that hand over where a frozen weight is not as it was taken."""
+        conditions: list[str] = []
+        for position, taken in self.taken.items():
+            name, weight = names[position], f"w{position}"
+            self.constants[weight] = taken.tensor
+            conditions.append(f"{name} is not {weight}")
+            conditions.append(f"{name}.data_ptr() != {taken.address}")
+            if taken.version is not None:
+                conditions.append(f"{name}._version != {taken.version}")
+        if not conditions:
+            return []
+        return [f"if ({' or '.join(conditions)}):", f"    return changed({', '.join(names)})"]
 
     def _inputs(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
         setup = [f"{size.symbol} = {self._size(size.symbol, names)}" for size in self.loops.sizes]

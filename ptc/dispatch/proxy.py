@@ -75,8 +75,10 @@ def compile(
     fullgraph          a graph break is a CompileError instead
     dynamic            True: sizes are symbolic from the first call; False: never; None: those seen
                        to change
-    freeze             weights are taken as they are now: packed and folded; `refresh()` takes them
-                       anew
+    freeze             weights are taken as they are at the first call: packed and folded. Taken
+                       anew where a call finds one changed (by the module, an optimizer,
+                       `load_state_dict`), and by `refresh()`, which writes through `.data` or NumPy
+                       need. One that keeps changing is read live
     options            further options of the backend
 
     Parameters and buffers are read from the module's live storage at each call, unless `freeze`.
@@ -172,7 +174,7 @@ class CompiledModule(nn.Module):
         raise NotImplementedError
 
     def refresh(self) -> None:
-        """Take frozen weights anew; without `freeze` weights are live and this does nothing."""
+        """Forget what was compiled, and so take frozen weights anew; live weights need none."""
         type(self)._ptc_compiler.refresh()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
