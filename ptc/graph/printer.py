@@ -7,7 +7,7 @@ the user's line above the nodes that came from it. Knows no operators.
 from __future__ import annotations
 
 import keyword
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -24,10 +24,10 @@ _TYPE_COLUMN = 60
 
 def print_program(program: CapturedProgram | AtenProgram) -> str:
     """The whole program as a Python module."""
-    body = _Body(program.graph)
-    lines = [f'"""{_title(program)}"""', "", *_imports(program.graph), ""]
+    body = GraphText(program.graph)
+    lines = [f'"""{_title(program)}"""', "", *import_lines([program.graph]), ""]
     lines.extend(_sizes(program))
-    lines.extend(_literals(program.graph))
+    lines.extend(body.literals())
     lines.extend(["", ""])
     names = {node: name for node, name in body.names.items() if node.op == "placeholder"}
     lines.append("def forward(")
@@ -35,7 +35,7 @@ def print_program(program: CapturedProgram | AtenProgram) -> str:
     for node, name in names.items():
         item = described[node]
         kind = f"{item.kind.value} {item.name}"
-        lines.append(_with_comment(f"    {name},", f"{type_text(node.meta.get('val'))}  {kind}"))
+        lines.append(with_comment(f"    {name},", f"{type_text(node.meta.get('val'))}  {kind}"))
     lines.append("):")
     lines.extend(f"    {line}" if line else "" for line in body.lines())
     lines.extend(f"    # {line}" for line in _outputs(program))
@@ -73,12 +73,17 @@ def argument_text(value: Any, names: Mapping[Node, str]) -> str:
             return repr(value)
 
 
-class _Body:
-    """The statements of one graph."""
+class GraphText:
+    """The statements of one graph. `names` are for nodes that have a name elsewhere; `literal` goes
+    before the names of the graph's own tensors."""
 
-    def __init__(self, graph: GraphModule) -> None:
+    def __init__(
+        self, graph: GraphModule, names: Mapping[Node, str] | None = None, literal: str = "_"
+    ) -> None:
         self._graph = graph
-        self.names = {node: _identifier(node.name) for node in graph.graph.nodes}
+        self._literal = literal
+        own = {node: identifier(node.name) for node in graph.graph.nodes}
+        self.names = own if names is None else {**own, **names}
 
     def lines(self) -> list[str]:
         lines: list[str] = []
@@ -88,20 +93,32 @@ class _Body:
                 continue
             place = node.meta.get("location")
             if place is not None and place != shown and node.op != "output":
-                lines.append(f"# {place}  {place.text.strip()}".rstrip())
+                lines.append(place_text(place))
                 shown = place
-            lines.append(self._statement(node))
+            lines.append(self.statement(node))
         return lines
 
-    def _statement(self, node: Node) -> str:
+    def literals(self) -> list[str]:
+        """The graph's own tensors, a statement each."""
+        lines: list[str] = []
+        for node in self._graph.graph.nodes:
+            if node.op == "get_attr":
+                value = getattr(self._graph, str(node.target))
+                text = f"{self._value(node)} = {tensor_text(value)}"
+                if text not in lines:
+                    lines.append(text)
+        return lines
+
+    def statement(self, node: Node) -> str:
+        """The statement of a node that is no placeholder, its type beside it."""
         if node.op == "output":
             return f"return {argument_text(node.args[0], self.names)}"
         text = f"{self.names[node]} = {self._value(node)}"
-        return _with_comment(text, type_text(node.meta["val"])) if "val" in node.meta else text
+        return with_comment(text, type_text(node.meta["val"])) if "val" in node.meta else text
 
     def _value(self, node: Node) -> str:
         if node.op == "get_attr":
-            return f"_{_identifier(str(node.target))}"
+            return f"{self._literal}{identifier(str(node.target))}"
         args = [argument_text(arg, self.names) for arg in node.args]
         words = [f"{key}={argument_text(arg, self.names)}" for key, arg in node.kwargs.items()]
         if node.op == "call_method":
@@ -109,7 +126,13 @@ class _Body:
         return f"{function_name(node.target)}({', '.join(args + words)})"
 
 
-def _with_comment(text: str, comment: str) -> str:
+def place_text(place: Location) -> str:
+    """The user's line as a comment."""
+    return f"# {place}  {place.text.strip()}".rstrip()
+
+
+def with_comment(text: str, comment: str) -> str:
+    """A statement with what is said of it beside it."""
     return f"{text:<{_TYPE_COLUMN}}  # {comment}"
 
 
@@ -118,13 +141,15 @@ def _title(program: CapturedProgram | AtenProgram) -> str:
     return f"{form} program `{program.name}`."
 
 
-def _imports(graph: GraphModule) -> list[str]:
-    modules = {"torch"}
-    for node in graph.graph.nodes:
+def import_lines(graphs: Sequence[GraphModule], others: Sequence[str] = ()) -> list[str]:
+    """The imports of all functions that the graphs call, and of `others`."""
+    modules = {"torch", *others}
+    nodes = [node for graph in graphs for node in graph.graph.nodes]
+    for node in nodes:
         if node.op == "call_function":
             modules.add(function_name(node.target).split(".")[0])
     lines = [f"import {module}" for module in sorted(modules)]
-    if any(str(node.target).startswith("ptc.") for node in graph.graph.nodes):
+    if any(str(node.target).startswith("ptc.") for node in nodes):
         lines.append("import ptc.ops.opaque  # declares torch.ops.ptc")
     return lines
 
@@ -134,19 +159,6 @@ def _sizes(program: CapturedProgram | AtenProgram) -> list[str]:
         f"# {symbol}: {described.name}, {range_text(described)}"
         for symbol, described in program.dims.items()
     ]
-
-
-def _literals(graph: GraphModule) -> list[str]:
-    lines: list[str] = []
-    for node in graph.graph.nodes:
-        if node.op != "get_attr":
-            continue
-        value = getattr(graph, str(node.target))
-        name = f"_{_identifier(str(node.target))}"
-        text = f"{name} = {tensor_text(value)}"
-        if text not in lines:
-            lines.append(text)
-    return lines
 
 
 def tensor_text(value: torch.Tensor) -> str:
@@ -168,7 +180,8 @@ def _outputs(program: CapturedProgram | AtenProgram) -> list[str]:
     return lines
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """A Python name like `name` that hides none of the modules which the text uses."""
     text = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
     if (
         not text
