@@ -266,7 +266,7 @@ CASES = (
     Case(
         "merge_sort",
         function(merge_sort),
-        tuple((torch.tensor(v),) for v in ([3.0, 1.0, 2.0, 0.5], [1.0, 2.0, 3.0, 4.0])),
+        tuple((torch.tensor(v),) for v in ([3.0, 1.0, 2.0, 0.5, 0.7], [1.0, 2.0, 3.0, 4.0, 5.0])),
         ("recursion", "list", "slice"),
     ),
     Case(

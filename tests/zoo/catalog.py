@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from tests.zoo.case import Case
@@ -20,6 +20,7 @@ THEMES = (
     "numerics",
     "algorithms",
     "state",
+    "idioms",
 )
 
 
@@ -27,9 +28,13 @@ THEMES = (
 def cases() -> Mapping[str, Case]:
     found: dict[str, Case] = {}
     for theme in THEMES:
-        module = importlib.import_module(f"tests.zoo.{theme}")
-        for case in module.CASES:
+        for case in theme_cases(theme):
             if case.name in found:
                 raise ValueError(f"two models are called {case.name}")
             found[case.name] = case
     return found
+
+
+def theme_cases(theme: str) -> Sequence[Case]:
+    """The cases of one file."""
+    return importlib.import_module(f"tests.zoo.{theme}").CASES

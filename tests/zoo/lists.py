@@ -233,8 +233,11 @@ CASES = (
             (_BOXES, torch.tensor([0.9, 0.8, 0.3, 0.7])),
             (_BOXES * torch.arange(1, 5).unsqueeze(1), torch.tensor([0.9, 0.8, 0.05, 0.7])),
             (_BOXES, torch.tensor([0.05, 0.01, 0.0, 0.02])),
+            (_BOXES.repeat(2, 1) + torch.arange(8).unsqueeze(1), torch.linspace(0.2, 0.9, 8)),
+            (_BOXES[:2], torch.tensor([0.4, 0.6])),
         ),
         ("while", "shapes change", "list", "mask"),
+        {"boxes": {0: "boxes[1..100]"}, "scores": {0: "boxes"}},
     ),
     Case(
         "layer_drop",
@@ -280,16 +283,18 @@ CASES = (
     Case(
         "object_attributes",
         function(object_attributes),
-        ((_ROWS,), (-_ROWS,)),
+        ((_ROWS,), (-_ROWS,), (_ROWS[:1],), (torch.cat([_ROWS, _ROWS * 9]),)),
         ("attributes", "None"),
+        {"x": {0: "rows"}},
     ),
     Case(
         "run_length_encoding",
         function(run_length_encoding),
         tuple(
-            (torch.tensor(v),) for v in ([1, 1, 2, 2, 2, 3], [5, 5, 5, 5, 5, 5], [1, 2, 1, 2, 1, 2])
+            (torch.tensor(v),) for v in ([1, 1, 2, 2, 2, 3], [5, 5, 5, 5], [1, 2, 1, 2, 1, 2, 2])
         ),
         ("list", "stack"),
+        {"x": {0: "length[1..64]"}},
     ),
     Case(
         "stack_machine",

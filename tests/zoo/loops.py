@@ -213,8 +213,9 @@ CASES = (
     Case(
         "halve_until_small",
         function(halve_until_small),
-        ((torch.tensor([3.0, 4.0]),), (torch.tensor([0.1, 0.2]),), (torch.tensor([300.0, 4.0]),)),
+        ((torch.tensor([3.0, 4.0]),), (torch.tensor([0.1, 0.2, 0.3]),), (torch.full((9,), 77.0),)),
         ("while", "counter"),
+        {"x": {0: "n"}},
     ),
     Case(
         "repeat_int",
@@ -306,9 +307,11 @@ CASES = (
         function(enumerate_rows),
         (
             (torch.tensor([[1.0, 0.0], [5.0, 1.0], [2.0, 2.0], [9.0, 9.0]]),),
-            (torch.tensor([[1.0, 0.0], [0.0, 0.0], [-2.0, 2.0], [-9.0, 1.0]]),),
+            (torch.tensor([[1.0, 0.0], [0.0, 0.0], [-2.0, 2.0]]),),
+            (torch.ones(7, 2).cumsum(0),),
         ),
         ("enumerate", "zip"),
+        {"x": {0: "rows[2..64]"}},
     ),
     Case(
         "countdown",

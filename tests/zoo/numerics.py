@@ -296,8 +296,9 @@ CASES = (
     Case(
         "k_means",
         KMeans,
-        ((_POINTS,), (_POINTS * torch.tensor([-1.0, 1.0]),), (_POINTS * 0,)),
+        ((_POINTS,), (_POINTS * torch.tensor([-1.0, 1.0]),), (_POINTS[2:] * 0,)),
         ("while True", "mask", "mutation"),
+        {"points": {0: "points"}},
     ),
     Case(
         "conjugate_gradient",
