@@ -26,7 +26,7 @@ from ptc.graph.program import (
     ProgramInput,
     ProgramOutput,
 )
-from ptc.graph.symbols import expression_of, is_layout_choice
+from ptc.graph.symbols import SYMBOLIC_TYPES, expression_of, is_layout_choice
 from ptc.ops import opaque, registry
 from ptc.support.diagnostics import CompileError
 
@@ -49,7 +49,7 @@ def functionalise_with(
     fakes = _placeholders(captured, recorder)
     with (
         torch.no_grad(),
-        internals.python_dispatcher(bool(captured.dims)),
+        internals.python_dispatcher(bool(captured.dims) or _has_numbers(fakes)),
         captured.fake_mode,
         recorder,
         internals.functionalisation(),
@@ -78,6 +78,10 @@ def functionalise_with(
         program.dims = ranges_that_hold(assumptions, captured.dims, captured.declared)
     _refuse_complex(program)
     return program
+
+
+def _has_numbers(fakes: Sequence[Any]) -> bool:
+    return any(isinstance(value, SYMBOLIC_TYPES) for value in fakes)
 
 
 def _placeholders(captured: CapturedProgram, recorder: Recorder) -> list[Any]:

@@ -22,6 +22,22 @@ ELEMENT: dict[DType, str] = {
     DType.C128: "__complex__ double",
 }
 
+#: DLDataType: code and bits.
+DL_CODES: dict[DType, tuple[int, int]] = {
+    DType.F64: (2, 64),
+    DType.F32: (2, 32),
+    DType.F16: (2, 16),
+    DType.BF16: (4, 16),
+    DType.I64: (0, 64),
+    DType.I32: (0, 32),
+    DType.I16: (0, 16),
+    DType.I8: (0, 8),
+    DType.U8: (1, 8),
+    DType.BOOL: (6, 8),
+    DType.C64: (5, 64),
+    DType.C128: (5, 128),
+}
+
 #: Integers that C promotes to int in arithmetic: results are cast back, so that they wrap.
 PROMOTED = (DType.I16, DType.I8, DType.U8)
 COMPLEX = (DType.C64, DType.C128)

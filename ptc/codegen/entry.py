@@ -5,8 +5,10 @@ Plain data and what follows from it (where symbolic sizes are read, which weight
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from ptc.graph.control import ControlProgram, Segment
 from ptc.loops.index import Index
 from ptc.loops.nodes import Buffer, BufferKind, DType, Program
 from ptc.support.diagnostics import InternalError
@@ -82,3 +84,31 @@ class Entry:
                 if extent.variable == symbol:
                     return SizeSource(symbol, number, dim)
         raise InternalError("codegen", f"no input of entry {self.name} tells the size {symbol}")
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSegment:
+    """A segment of a program with control flow, ready for code generation. `shared`: which of its
+    results, by position, is an input as a whole: a reference to the same tensor, not a copy."""
+
+    item: Segment
+    entry: Entry
+    shared: Mapping[int, str] = field(default_factory=dict[int, str])
+
+
+@dataclass(frozen=True, slots=True)
+class ControlEntry:
+    """A program with control flow. `interface` has its inputs and sizes, no kernels and no outputs:
+    what it gives is `program.outputs`. `weights` are the buffers that are its variables."""
+
+    interface: Entry
+    program: ControlProgram
+    segments: tuple[ControlSegment, ...]
+    weights: tuple[Buffer, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.interface.name
+
+
+AnyEntry = Entry | ControlEntry

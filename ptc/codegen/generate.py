@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ptc.codegen.entry import Entry
+from ptc.codegen.control_table import control_codes
+from ptc.codegen.entry import AnyEntry, ControlEntry, Entry
 from ptc.codegen.functions import FunctionTable, identifier
 from ptc.codegen.host import Weight, host_unit, manifest_unit, user_header
 from ptc.codegen.kernels import KernelCompiler
@@ -38,7 +39,7 @@ class Generated:
 
 
 def generate(
-    entries: Sequence[Entry],
+    entries: Sequence[AnyEntry],
     *,
     name: str,
     target: Target | None = None,
@@ -55,24 +56,44 @@ def generate(
     """
     target = resolve(target or Target())
     symbol = identifier(name)
-    weights = () if live_weights else _weight_table(entries)
+    segments = [s for e in entries if isinstance(e, ControlEntry) for s in e.segments]
+    interfaces = [e.interface if isinstance(e, ControlEntry) else e for e in entries]
+    programs = [*interfaces, *[segment.entry for segment in segments]]
+    variables = [b for e in entries if isinstance(e, ControlEntry) for b in e.weights]
+    weights = () if live_weights else _weight_table(programs, variables)
     table = FunctionTable(symbol)
-    written = frozenset(back.buffer for entry in entries for back in entry.write_backs)
+    written = frozenset(
+        [b.name for b in variables] + [back.buffer for p in programs for back in p.write_backs]
+    )
     compiler = KernelCompiler(target.lanes, target.threads, live_weights, written)
     names = [w.name for w in weights]
     codes = [
         entry_code(entry, number, table, names, compiler.for_entry())
-        for number, entry in enumerate(entries)
+        for number, entry in enumerate(programs)
     ]
     kept = frozenset(name for code in codes for name in code.weights)
     weights = tuple(replace(w, is_kept=w.is_written or w.name in kept) for w in weights)
+    controls = control_codes(entries, names)
     host = host_unit(
-        name, entries, codes, weights, table.declarations(), target, weights_file=weights_file
+        name,
+        programs,
+        len(entries),
+        codes,
+        weights,
+        table.declarations(),
+        target,
+        weights_file=weights_file,
+        controls=controls,
     )
     units = (*table.units(jobs), Unit(f"{symbol}_host.cpp", host, baseline=True, cost=500.0))
-    header = user_header(name, entries, weights_file=weights_file)
+    results = {n: code.results for n, code in controls.codes.items()}
+    header = user_header(name, interfaces, weights_file=weights_file, results=results)
     sources = Sources(symbol, units, header)
-    kernels = {entry.name: code.kernels for entry, code in zip(entries, codes, strict=True)}
+    kernels = dict(zip([e.name for e in entries], [code.kernels for code in codes], strict=False))
+    rest = iter(codes[len(entries) :])
+    for entry in entries:
+        if isinstance(entry, ControlEntry):
+            kernels[entry.name] = sum(next(rest).kernels for _ in entry.segments)
     return Generated(with_manifest(sources, name, manifest), weights, kernels, len(table))
 
 
@@ -82,20 +103,23 @@ def with_manifest(sources: Sources, name: str, manifest: str) -> Sources:
     return sources.with_unit(unit)
 
 
-def _weight_table(entries: Sequence[Entry]) -> tuple[Weight, ...]:
+def _weight_table(entries: Sequence[Entry], variables: Sequence[Buffer]) -> tuple[Weight, ...]:
     """Every WEIGHT buffer of any entry, once: first those among a program's inputs, in their
-    order."""
+    order. `variables` are those that programs with control flow write."""
     found: dict[str, Buffer] = {}
     written = {back.buffer for entry in entries for back in entry.write_backs}
-    for entry in entries:
-        buffers = entry.program.buffers
-        for name in dict.fromkeys((*entry.program.inputs, *buffers)):
-            buffer = buffers[name]
-            if buffer.kind is not BufferKind.WEIGHT:
-                continue
-            known = found.setdefault(buffer.name, buffer)
-            if (known.dtype, known.shape) != (buffer.dtype, buffer.shape):
-                raise InternalError("codegen", f"weight {buffer.name} differs between entries")
+    written |= {buffer.name for buffer in variables}
+    used = [
+        entry.program.buffers[name]
+        for entry in entries
+        for name in dict.fromkeys((*entry.program.inputs, *entry.program.buffers))
+    ]
+    for buffer in (*used, *variables):
+        if buffer.kind is not BufferKind.WEIGHT:
+            continue
+        known = found.setdefault(buffer.name, buffer)
+        if (known.dtype, known.shape) != (buffer.dtype, buffer.shape):
+            raise InternalError("codegen", f"weight {buffer.name} differs between entries")
     return tuple(
         Weight(b.name, b.dtype, prod(shape) * b.dtype.itemsize, shape, is_written=b.name in written)
         for b in found.values()

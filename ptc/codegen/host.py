@@ -7,9 +7,11 @@ and of NAME.h. The mechanics (checks, sessions, weights) are in ptc_host.h, not 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from ptc.codegen.control import ControlCode
+from ptc.codegen.cpp_types import DL_CODES
 from ptc.codegen.entry import Entry
 from ptc.codegen.functions import identifier
 from ptc.codegen.program_code import EntryCode
@@ -17,21 +19,6 @@ from ptc.codegen.statements import string_literal
 from ptc.codegen.target import Target
 from ptc.codegen.toolchain import RUNTIME_DIR
 from ptc.loops.nodes import Buffer, DType
-
-_DL_CODES: dict[DType, tuple[int, int]] = {
-    DType.F64: (2, 64),
-    DType.F32: (2, 32),
-    DType.F16: (2, 16),
-    DType.BF16: (4, 16),
-    DType.I64: (0, 64),
-    DType.I32: (0, 32),
-    DType.I16: (0, 16),
-    DType.I8: (0, 8),
-    DType.U8: (1, 8),
-    DType.BOOL: (6, 8),
-    DType.C64: (5, 64),
-    DType.C128: (5, 128),
-}
 
 #: Names of element types in safetensors files.
 SAFETENSORS_DTYPES: dict[DType, str] = {
@@ -61,22 +48,39 @@ class Weight:
     is_kept: bool = True  # read by a run, not only to prepare others
 
 
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What the unit needs of programs with control flow.
+
+    `codes` by entry number; `declarations` go before any of them. `states` are the first values of
+    Python numbers that persist, as 64-bit patterns.
+    """
+
+    codes: Mapping[int, ControlCode] = field(default_factory=dict[int, ControlCode])
+    headers: Sequence[str] = ()
+    declarations: Sequence[str] = ()
+    states: Sequence[str] = ()
+
+
 def host_unit(
     name: str,
     entries: Sequence[Entry],
+    public: int,
     codes: Sequence[EntryCode],
     weights: Sequence[Weight],
     declarations: Sequence[str],
     target: Target,
     *,
     weights_file: str | None,
+    controls: Controls,
 ) -> str:
-    """The text of the unit."""
+    """The text of the unit. The first `public` entries are the callers', the others segments."""
     symbol = identifier(name)
     lines = [
         f"// The model `{name}`: its entries, memory and C interface.",
         "#define PTC_THREADS_IMPLEMENTATION",
         '#include "ptc_host.h"',
+        *[f'#include "{header}"' for header in controls.headers],
         "",
         f"extern const char {symbol}_manifest[];",
         "",
@@ -86,18 +90,25 @@ def host_unit(
         "",
     ]
     for number, (entry, code) in enumerate(zip(entries, codes, strict=True)):
-        lines += [f"// --- entry {number}: {entry.name}, {code.kernels} kernels", ""]
-        lines += [code.functions, *_entry_tables(entry, number, weights)]
+        kind = "entry" if number < public else "segment"
+        lines += [f"// --- {kind} {number}: {entry.name}, {code.kernels} kernels", ""]
+        lines += [code.functions, *_entry_tables(entry, number, weights, controls.codes)]
         lines += [*_table("PreparedSpec", f"prepared{number}", code.prepared), ""]
-    lines += _entry_specs(entries, codes, weights)
+    lines += controls.declarations
+    for code in controls.codes.values():
+        lines.append(code.functions)
+    lines += _entry_specs(entries, codes, weights, controls.codes)
     lines += _weight_specs(weights)
+    lines += [*_table("StateSpec", "state_specs", [f"{{{bits}}}" for bits in controls.states]), ""]
     lines += _feature_table(target)
     file = "nullptr" if weights_file is None else string_literal(weights_file)
     weight_table = "weight_specs" if weights else "nullptr"
     lines += [
         "const ModelSpec model_spec = {",
-        f"    {string_literal(name)}, {symbol}_manifest, {len(entries)}, entry_specs,",
+        f"    {string_literal(name)}, {symbol}_manifest, {public}, {len(entries)}, entry_specs,",
         f"    {len(weights)}, {weight_table}, {file}, needed_features,",
+        f"    {len(controls.states)}, {'state_specs' if controls.states else 'nullptr'}, "
+        f"{'free_control_memory' if controls.codes else 'nullptr'},",
         "};",
         "",
         "}  // namespace ptc",
@@ -110,7 +121,7 @@ def host_unit(
 
 
 def _tensor_spec(buffer: Buffer, name: str) -> str:
-    code, bits = _DL_CODES[buffer.dtype]
+    code, bits = DL_CODES[buffer.dtype]
     size = buffer.dtype.itemsize
     return f"{{{string_literal(name)}, {code}, {bits}, {len(buffer.shape)}, {size}}}"
 
@@ -122,9 +133,13 @@ def _table(kind: str, name: str, rows: Sequence[str]) -> list[str]:
     return [f"static const {kind} {name}[] = {{", *[f"    {row}," for row in rows], "};"]
 
 
-def _entry_tables(entry: Entry, number: int, weights: Sequence[Weight]) -> list[str]:
+def _entry_tables(
+    entry: Entry, number: int, weights: Sequence[Weight], controls: Mapping[int, ControlCode]
+) -> list[str]:
     inputs = [_tensor_spec(b, b.name) for b in entry.arguments]
     outputs = [_tensor_spec(b, entry.display_name(i)) for i, b in enumerate(entry.output_buffers())]
+    if number in controls:
+        outputs = controls[number].outputs
     sizes: list[str] = []
     for size, source in zip(entry.program.sizes, entry.size_sources(), strict=True):
         upper = -1 if size.upper is None else size.upper
@@ -151,28 +166,32 @@ def _write_backs(entry: Entry, weights: Sequence[Weight]) -> list[str]:
 
 
 def _entry_specs(
-    entries: Sequence[Entry], codes: Sequence[EntryCode], weights: Sequence[Weight]
+    entries: Sequence[Entry],
+    codes: Sequence[EntryCode],
+    weights: Sequence[Weight],
+    controls: Mapping[int, ControlCode],
 ) -> list[str]:
     rows: list[str] = []
     for n, (entry, code) in enumerate(zip(entries, codes, strict=True)):
         outputs = len(entry.program.outputs)
-        own = outputs - len(entry.write_backs)
+        own = len(controls[n].outputs) if n in controls else outputs - len(entry.write_backs)
         # Live weights are the caller's: only `run_raw` runs such an entry, which writes none back.
         backs = len(_write_backs(entry, weights))
         counts = [len(entry.arguments), own, outputs, len(entry.program.sizes), backs]
         counts.append(code.raw_inputs)
         tables = [
             f"inputs{n}" if counts[0] else "nullptr",
-            f"outputs{n}" if outputs else "nullptr",
+            f"outputs{n}" if outputs or own else "nullptr",
             f"sizes{n}" if counts[3] else "nullptr",
             f"write_backs{n}" if backs else "nullptr",
         ]
+        control = f"control{n}" if n in controls else "nullptr"
         prepare = f"prepare{n}" if code.has_prepare else "nullptr"
         prepared = f"prepared{n}" if code.prepared else "nullptr"
         rows.append(
             f"{{{string_literal(entry.name)}, {', '.join(map(str, counts))}, {', '.join(tables)}, "
             f"shapes{n}, arena_bytes{n}, body{n}, {len(code.prepared)}, {prepared}, "
-            f"{code.prepare_arena_bytes}, {prepare}}}"
+            f"{code.prepare_arena_bytes}, {prepare}, {control}}}"
         )
     return [*_table("EntrySpec", "entry_specs", rows), ""]
 
@@ -212,8 +231,15 @@ def manifest_unit(name: str, manifest: str) -> str:
 # --- the header ---------------------------------------------------------------------------------
 
 
-def user_header(name: str, entries: Sequence[Entry], *, weights_file: str | None) -> str:
-    """NAME.h: the C interface and one typed wrapper an entry; needs no other file."""
+def user_header(
+    name: str,
+    entries: Sequence[Entry],
+    *,
+    weights_file: str | None,
+    results: Mapping[int, Sequence[tuple[str, str]]],
+) -> str:
+    """NAME.h: the C interface and one typed wrapper an entry; needs no other file. `results`: names
+    and descriptions of what programs with control flow give, by entry number."""
     symbol = identifier(name)
     guard = f"{symbol.upper()}_H"
     abi = (RUNTIME_DIR / "ptc_abi.h").read_text()
@@ -245,7 +271,7 @@ def user_header(name: str, entries: Sequence[Entry], *, weights_file: str | None
         _WRAPPERS.replace("NAME_", f"{symbol}_"),
     ]
     for number, entry in enumerate(entries):
-        lines += _entry_wrapper(symbol, number, entry)
+        lines += _entry_wrapper(symbol, number, entry, results.get(number))
     lines += ["#ifdef __cplusplus", "}", "#endif", f"#endif /* {guard} */", ""]
     return "\n".join(lines)
 
@@ -265,6 +291,13 @@ static inline void NAME_session_free(ptc_session *session) {
 static inline const char *NAME_last_error(const ptc_session *session) {
   return NAME_ptc_api()->last_error(session);
 }
+static inline const char *NAME_exception_type(const ptc_session *session) {
+  return NAME_ptc_api()->exception_type(session);
+}
+static inline void NAME_set_emit(ptc_session *session, ptc_emit emit, void *user) {
+  NAME_ptc_api()->set_emit(session, emit, user);
+}
+static inline ptc_status NAME_reset(ptc_session *session) { return NAME_ptc_api()->reset(session); }
 static inline void NAME_release(ptc_session *session, DLTensor *output) {
   NAME_ptc_api()->release(session, output);
 }
@@ -279,24 +312,28 @@ def _described(buffer: Buffer, name: str, labels: dict[str, str]) -> str:
     return f"{name.replace('*/', '')}: {buffer.dtype.value}[{', '.join(dims)}]"
 
 
-def _entry_wrapper(symbol: str, number: int, entry: Entry) -> list[str]:
+def _entry_wrapper(
+    symbol: str, number: int, entry: Entry, given: Sequence[tuple[str, str]] | None
+) -> list[str]:
     labels = {s.symbol: s.name or s.symbol for s in entry.program.sizes}
-    outputs = entry.output_buffers()[: len(entry.program.outputs) - len(entry.write_backs)]
+    if given is None:
+        buffers = entry.output_buffers()[: len(entry.program.outputs) - len(entry.write_backs)]
+        shown = [(entry.display_name(i), b) for i, b in enumerate(buffers)]
+        given = [(name, _described(b, name, labels)) for name, b in shown]
+    outputs = [name for name, _ in given]
     names = _parameter_names(
-        [b.name for b in entry.arguments]
-        + [f"out_{entry.display_name(i)}" for i in range(len(outputs))]
+        [b.name for b in entry.arguments] + [f"out_{name}" for name in outputs]
     )
     count = len(entry.arguments)
-    shown = [_described(b, b.name, labels) for b in entry.arguments]
-    results = [_described(b, entry.display_name(i), labels) for i, b in enumerate(outputs)]
+    taken = [_described(b, b.name, labels) for b in entry.arguments]
     parameters = "".join(f", DLTensor *{n}" for n in names)
     inputs = f"inputs[] = {{{', '.join(names[:count])}}}" if count else "*inputs = NULL"
     result = f"outputs[] = {{{', '.join(names[count:])}}}" if outputs else "*outputs = NULL"
     input_type = "DLTensor *" if count else "DLTensor **"
     output_type = "DLTensor *" if outputs else "DLTensor **"
     return [
-        f"/* {entry.name}({', '.join(shown)})",
-        f" * -> {', '.join(results) or 'nothing'} */",
+        f"/* {entry.name}({', '.join(taken)})",
+        f" * -> {', '.join(text for _, text in given) or 'nothing'} */",
         f"static inline ptc_status {symbol}_{identifier(entry.name)}("
         f"ptc_session *session{parameters}) {{",
         f"  {input_type}{inputs};".replace("DLTensor ***", "DLTensor **"),

@@ -2,7 +2,8 @@
  *
  * A library exports one symbol, `const ptc_api *NAME_ptc_api(void)`; NAME.h wraps it in functions
  * with the model's name. Everything is re-entrant: a model is immutable after open and may be shared
- * by threads; a session belongs to one thread at a time. No function prints, exits or throws.
+ * by threads; a session belongs to one thread at a time. No function exits or
+ * throws; what the model itself prints goes to standard output, or where `set_emit` says.
  */
 #ifndef PTC_ABI_H
 #define PTC_ABI_H
@@ -42,7 +43,8 @@ typedef enum {
   PTC_E_CPU = 7,      /* the library needs instructions this CPU lacks */
   PTC_E_IO = 8,       /* weights not found, truncated or of the wrong size */
   PTC_E_RUNTIME = 9,  /* a check of the model failed (index out of range, assert, raise) */
-  PTC_E_CANCELLED = 10
+  PTC_E_CANCELLED = 10,
+  PTC_RAISED = 11     /* the model raised an exception: see `exception_type`, `last_error` */
 } ptc_status;
 
 typedef struct ptc_model ptc_model;
@@ -60,6 +62,10 @@ typedef struct {
   const char *prepared_path;
 } ptc_open_options;
 
+/* Where text goes. `channel`: 0 standard output, 1 standard error, 2 a log record (`label`: LEVEL:logger),
+ * 3 a warning (`label`: its category). `text` ends with a zero and is valid during the call. */
+typedef void (*ptc_emit)(void *user, int32_t channel, const char *label, const char *text, size_t length);
+
 typedef struct ptc_api {
   uint32_t abi_version; /* PTC_ABI_VERSION */
   uint32_t struct_size; /* sizeof(ptc_api) when built; newer fields follow */
@@ -72,7 +78,12 @@ typedef struct ptc_api {
   int32_t (*entry_index)(const char *name); /* -1: no such entry */
   /* Run one entry. Inputs and outputs in the manifest's order. An output whose `data` is NULL is allocated by
    * the library (data, shape, strides point into memory owned by the session until `release` or the
-   * session's end); one with `data` is written in place after its shape and dtype were checked. */
+   * session's end); one with `data` is written in place after its shape and dtype were checked.
+   * Of a model with control flow: a Python number is a tensor without dimensions (int64, float64, bool). A list of
+   * numbers is a tensor of one dimension. A list of tensors is a tensor of one dimension of opaque handles (code 3,
+   * 64 bits), always allocated by the library: its data is an array of `DLTensor *`, which live as long as it does.
+   * Where the structure of the result depends on data, `variant` tells which it is, and outputs that have no part in
+   * it are left as they were. */
   ptc_status (*run)(ptc_session *session, uint32_t entry, DLTensor *const *inputs, size_t input_count,
                     DLTensor *const *outputs, size_t output_count);
   void (*release)(ptc_session *session, DLTensor *output);
@@ -83,6 +94,16 @@ typedef struct ptc_api {
    * order (weights included when the entry was built with live weights), then outputs; `sizes`: values of
    * the symbolic sizes in manifest order. */
   ptc_status (*run_raw)(ptc_session *session, uint32_t entry, void *const *pointers, const int64_t *sizes);
+  /* After PTC_RAISED: the exception's class (`ValueError`, `package.module.Custom`); `last_error` is then
+   * `ValueError: text`. Otherwise "". */
+  const char *(*exception_type)(const ptc_session *session);
+  /* Which of the manifest's `variants` the result of the last run is. */
+  int32_t (*variant)(const ptc_session *session);
+  /* Where the model's prints, log records and warnings go, in order; NULL: standard output, the others to
+   * standard error. */
+  void (*set_emit)(ptc_session *session, ptc_emit emit, void *user);
+  /* Buffers and numbers that runs changed get the values of a new session. */
+  ptc_status (*reset)(ptc_session *session);
 } ptc_api;
 
 #ifdef __cplusplus

@@ -24,7 +24,7 @@ namespace ptc {
 
 static void close_model(ptc_model* model) {
   if (!model) return;
-  for (uint32_t i = 0; model->prepared && i < model_spec.entry_count; ++i) {
+  for (uint32_t i = 0; model->prepared && i < model_spec.program_count; ++i) {
     for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j)
       free_prepared(model, &model->prepared[i][j]);
     free_bytes(model->prepared[i]);
@@ -51,7 +51,7 @@ static ptc_status open_model(const ptc_open_options* options, ptc_model** result
   if (!model) return m.fail(PTC_E_MEMORY, "no memory for a model");
   memset((void*)model, 0, sizeof *model);
   const size_t weights = (size_t)model_spec.weight_count * sizeof(void*);
-  const size_t entries = model_spec.entry_count * sizeof(void**);
+  const size_t entries = model_spec.program_count * sizeof(void**);
   model->weights = (void**)allocate((int64_t)weights);
   model->prepared = (void***)allocate((int64_t)entries);
   ptc_status status = PTC_OK;
@@ -104,9 +104,22 @@ static void free_session(ptc_session* session) {
     free_bytes(session->blocks);
     session->blocks = next;
   }
+  if (model_spec.free_memory) model_spec.free_memory(session);
+  free_bytes(session->state);
+  free_bytes(session->exception_text);
   free_bytes(session->arena);
   free_bytes(session->run.scratch);
   free_bytes(session);
+}
+
+static ptc_status reset_session(ptc_session* session) {
+  if (!session) return PTC_E_ARGUMENT;
+  for (int i = 0; i < model_spec.weight_count; ++i) {
+    const WeightSpec& spec = model_spec.weights[i];
+    if (spec.is_written) memcpy(session->weights[i], session->model->weights[i], (size_t)spec.bytes);
+  }
+  for (int i = 0; i < model_spec.state_count; ++i) session->state[i] = model_spec.states[i].initial;
+  return PTC_OK;
 }
 
 static ptc_status new_session(ptc_model* model, ptc_session** result) {
@@ -130,23 +143,15 @@ static ptc_status new_session(ptc_model* model, ptc_session** result) {
     good = copy != nullptr;
     session->weights[i] = copy;
   }
-  if (!good) {
+  session->exception_type = "";
+  session->state = (int64_t*)allocate(model_spec.state_count * (int64_t)sizeof(int64_t));
+  if (!good || !session->state) {
     free_session(session);
     return PTC_E_MEMORY;
   }
+  for (int i = 0; i < model_spec.state_count; ++i) session->state[i] = model_spec.states[i].initial;
   *result = session;
   return PTC_OK;
-}
-
-static bool reserve_arena(ptc_session* session, int64_t bytes) {
-  if (bytes > session->arena_bytes || !session->arena) {
-    free_bytes(session->arena);
-    session->arena_bytes = 0;
-    session->arena = allocate(bytes);
-    if (!session->arena) return false;
-    session->arena_bytes = bytes;
-  }
-  return true;
 }
 
 static ptc_status run_frame(ptc_session* session, uint32_t index, void* const* inputs, void* const* outputs,
@@ -190,6 +195,8 @@ static ptc_status run_checked(ptc_session* session, uint32_t index, DLTensor* co
                               DLTensor* const* outputs, size_t output_count) {
   if (!session) return PTC_E_ARGUMENT;
   session->error[0] = 0;
+  session->exception_type = "";
+  session->variant = 0;
   const Message m = {session->error, sizeof session->error};
   if (index >= model_spec.entry_count)
     return m.fail(PTC_E_ARGUMENT, "no entry %u, there are %u", index, model_spec.entry_count);
@@ -205,7 +212,8 @@ static ptc_status run_checked(ptc_session* session, uint32_t index, DLTensor* co
   const int64_t values = entry.input_count + entry.all_output_count;
   // One block: sizes, dims, pointers, flags. Small, so that a stack buffer serves almost always.
   int64_t stack[512];
-  const int64_t words = entry.size_count + dim_count + values + (entry.all_output_count + 7) / 8 + 1;
+  const int flags = entry.output_count > entry.all_output_count ? entry.output_count : entry.all_output_count;
+  const int64_t words = entry.size_count + dim_count + values + (flags + 7) / 8 + 1;
   int64_t* block = words <= 512 ? stack : (int64_t*)allocate(words * 8);
   if (!block) return m.fail(PTC_E_MEMORY, "no memory for the call");
   int64_t* sizes = block;
@@ -214,13 +222,17 @@ static ptc_status run_checked(ptc_session* session, uint32_t index, DLTensor* co
   void** out = in + entry.input_count;
   bool* ours = (bool*)(out + entry.all_output_count);
   memset(out, 0, (size_t)entry.all_output_count * sizeof(void*));
-  memset(ours, 0, (size_t)entry.all_output_count);
+  memset(ours, 0, (size_t)flags);
   int64_t* output_dims = dims;
   for (int i = 0; i < entry.input_count; ++i) output_dims += entry.inputs[i].ndim;
   ptc_status status = check_inputs(m, entry, inputs, sizes, dims, in);
-  if (!status) status = place_outputs(session, entry, outputs, output_dims, out, ours);
-  if (!status) status = run_frame(session, index, in, out, sizes);
-  if (!status) write_back(session, entry, output_dims, in, out);
+  if (entry.control) {
+    if (!status) status = (ptc_status)entry.control(session, entry, ControlCall{in, dims, sizes, outputs, ours});
+  } else {
+    if (!status) status = place_outputs(session, entry, outputs, output_dims, out, ours);
+    if (!status) status = run_frame(session, index, in, out, sizes);
+    if (!status) write_back(session, entry, output_dims, in, out);
+  }
   for (int i = 0; i < entry.all_output_count; ++i) {
     if (!ours[i]) continue;
     if (i >= entry.output_count) free_bytes(out[i]);
@@ -231,8 +243,9 @@ static ptc_status run_checked(ptc_session* session, uint32_t index, DLTensor* co
 }
 
 static ptc_status run_raw(ptc_session* session, uint32_t index, void* const* pointers, const int64_t* sizes) {
-  if (!session || index >= model_spec.entry_count) return PTC_E_ARGUMENT;
+  if (!session || index >= model_spec.entry_count || model_spec.entries[index].control) return PTC_E_ARGUMENT;
   session->error[0] = 0;
+  session->exception_type = "";
   const EntrySpec& entry = model_spec.entries[index];
   return run_frame(session, index, pointers, pointers + entry.raw_input_count, sizes);
 }
@@ -241,6 +254,11 @@ static int32_t entry_index(const char* name) {
   for (uint32_t i = 0; name && i < model_spec.entry_count; ++i)
     if (strcmp(model_spec.entries[i].name, name) == 0) return (int32_t)i;
   return -1;
+}
+
+static const char* last_error(const ptc_session* session) {
+  if (!session) return "the session is null";
+  return *session->exception_type ? session->exception_text : session->error;
 }
 
 static const ptc_api api_table = {
@@ -255,12 +273,20 @@ static const ptc_api api_table = {
     entry_index,
     run_checked,
     release_output,
-    [](const ptc_session* session) { return session ? session->error : "the session is null"; },
+    last_error,
     [](ptc_session* session) {
       if (session) session->run.cancelled = 1;
     },
     [](const ptc_session* session) { return session ? session->peak : 0; },
     run_raw,
+    [](const ptc_session* session) { return session ? session->exception_type : ""; },
+    [](const ptc_session* session) { return session ? session->variant : 0; },
+    [](ptc_session* session, ptc_emit emit, void* user) {
+      if (!session) return;
+      session->emit = emit;
+      session->emit_user = user;
+    },
+    reset_session,
 };
 
 }  // namespace ptc

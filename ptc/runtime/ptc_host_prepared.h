@@ -35,7 +35,7 @@ static PreparedHead prepared_head() {
   PreparedHead head = {};
   memcpy(head.magic, prepared_magic, sizeof head.magic);
   head.bytes = sizeof head;
-  for (uint32_t i = 0; i < model_spec.entry_count; ++i)
+  for (uint32_t i = 0; i < model_spec.program_count; ++i)
     for (int j = 0; j < model_spec.entries[i].prepared_count; ++j) {
       const PreparedSpec& spec = model_spec.entries[i].prepared[j];
       if (!spec.is_kept) continue;
@@ -46,7 +46,7 @@ static PreparedHead prepared_head() {
 }
 
 static bool has_prepared() {
-  for (uint32_t i = 0; i < model_spec.entry_count; ++i)
+  for (uint32_t i = 0; i < model_spec.program_count; ++i)
     if (model_spec.entries[i].prepare) return true;
   return false;
 }
@@ -54,7 +54,7 @@ static bool has_prepared() {
 // Tables of blocks, the kept ones at their places behind `head`, or null.
 static ptc_status place_prepared(ptc_model* model, char* head, Message m) {
   char* at = head + sizeof(PreparedHead);
-  for (uint32_t i = 0; i < model_spec.entry_count; ++i) {
+  for (uint32_t i = 0; i < model_spec.program_count; ++i) {
     const EntrySpec& entry = model_spec.entries[i];
     const size_t table = (size_t)entry.prepared_count * sizeof(void*);
     void** blocks = (void**)allocate((int64_t)table);
@@ -126,7 +126,7 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
   Run run;
   run.pool = model->pool;
   ptc_status status = PTC_OK;
-  for (uint32_t i = 0; i < model_spec.entry_count && !status; ++i) {
+  for (uint32_t i = 0; i < model_spec.program_count && !status; ++i) {
     const EntrySpec& entry = model_spec.entries[i];
     void** blocks = model->prepared[i];
     for (int j = 0; j < entry.prepared_count && !status; ++j) {

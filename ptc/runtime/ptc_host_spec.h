@@ -7,11 +7,15 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ptc_abi.h"
 #include "ptc_kernel.h"
 
 namespace ptc {
+
+struct Block;
+struct Memory;
 
 // Memory of one call of an entry. `inputs` and `outputs` in the program's order.
 struct Frame {
@@ -21,6 +25,15 @@ struct Frame {
   void* const* prepared;
   char* arena;
   const int64_t* sizes;
+};
+
+// What a program with control flow sees of a call: data and dimensions of the inputs, sizes, places for the results.
+struct ControlCall {
+  void* const* inputs;
+  const int64_t* dims;
+  const int64_t* sizes;
+  DLTensor* const* outputs;
+  bool* ours;  // outputs that the library allocates
 };
 
 struct TensorSpec {
@@ -66,6 +79,13 @@ struct EntrySpec {
   const PreparedSpec* prepared;
   int64_t prepare_arena_bytes;
   int (*prepare)(Run* run, const Frame* frame);  // null: nothing to do
+  // A program with control flow runs this in place of `body`; `outputs` then describes what it gives, of any shape.
+  int (*control)(ptc_session* session, const EntrySpec& entry, const ControlCall& call);
+};
+
+// A Python number that calls change: eight bytes in the session.
+struct StateSpec {
+  int64_t initial;  // the bits of an int, a double or a bool
 };
 
 struct WeightSpec {
@@ -81,12 +101,16 @@ struct WeightSpec {
 struct ModelSpec {
   const char* name;
   const char* manifest;
-  uint32_t entry_count;
+  uint32_t entry_count;    // of those that callers see
+  uint32_t program_count;  // with the segments of programs with control flow, which follow
   const EntrySpec* entries;
   int32_t weight_count;
   const WeightSpec* weights;
   const char* weights_file;         // null: embedded in the library
   const char* const* cpu_features;  // names of what the code needs, null at the end
+  int32_t state_count;
+  const StateSpec* states;
+  void (*free_memory)(ptc_session* session);  // of programs with control flow; null: there are none
 };
 
 // What the library at hand is; defined by its host unit.
@@ -111,17 +135,29 @@ struct ptc_session {
   int64_t arena_bytes;
   size_t peak;
   void** weights;  // the model's, with the session's own copies in place of those written
-  struct Block* blocks;
+  ptc::Block* blocks;
   char error[512];
+  // Of programs with control flow: memory of their tensors, Python numbers that persist, which of the possible
+  // structures the last result has, where text goes, the exception that ended the last run ("" if none did).
+  ptc::Memory* memory;
+  int64_t* state;
+  int32_t variant;
+  ptc_emit emit;
+  void* emit_user;
+  const char* exception_type;
+  char* exception_text;  // `ValueError: text`
+
+  // False when memory is short.
+  bool raise(const char* type, const char* text, int64_t length);
 };
+
+namespace ptc {
 
 // An output allocated by the library: the block, then shape and strides.
 struct Block {
   Block* next;
   void* data;
 };
-
-namespace ptc {
 
 // --- messages and memory ----------------------------------------------------------------------------
 
@@ -143,6 +179,31 @@ struct Message {
 
 static char* allocate(int64_t bytes) { return (char*)allocate_bytes(bytes); }
 
+static bool reserve_arena(ptc_session* session, int64_t bytes) {
+  if (bytes > session->arena_bytes || !session->arena) {
+    free_bytes(session->arena);
+    session->arena_bytes = 0;
+    session->arena = allocate(bytes);
+    if (!session->arena) return false;
+    session->arena_bytes = bytes;
+  }
+  return true;
+}
+
 }  // namespace ptc
+
+inline bool ptc_session::raise(const char* type, const char* text, int64_t length) {
+  const size_t head = strlen(type);
+  ptc::free_bytes(exception_text);
+  exception_text = ptc::allocate((int64_t)head + 2 + length + 1);
+  if (!exception_text) return false;
+  exception_type = type;
+  memcpy(exception_text, type, head + 1);
+  if (!length) return true;
+  memcpy(exception_text + head, ": ", 2);
+  memcpy(exception_text + head + 2, text, (size_t)length);
+  exception_text[head + 2 + (size_t)length] = 0;
+  return true;
+}
 
 #endif

@@ -89,15 +89,11 @@ static int64_t byte_count(const TensorSpec& spec, const int64_t* dims) {
   return bytes;
 }
 
-// A block for one output; the tensor's shape and strides lie in the block's head.
-static bool allocate_output(ptc_session* session, DLTensor* t, const TensorSpec& spec, const int64_t* dims) {
+// `data` becomes a block of the session and the content of `t`, whose shape and strides lie in the block's head.
+static bool adopt_output(ptc_session* session, DLTensor* t, const TensorSpec& spec, const int64_t* dims, void* data) {
   Block* block = (Block*)allocate((int64_t)sizeof(Block) + 2 * spec.ndim * (int64_t)sizeof(int64_t));
   if (!block) return false;
-  block->data = allocate(byte_count(spec, dims));
-  if (!block->data) {
-    free_bytes(block);
-    return false;
-  }
+  block->data = data;
   block->next = session->blocks;
   session->blocks = block;
   int64_t* shape = (int64_t*)(block + 1);
@@ -116,6 +112,14 @@ static bool allocate_output(ptc_session* session, DLTensor* t, const TensorSpec&
   t->strides = strides;
   t->byte_offset = 0;
   return true;
+}
+
+// A block for one output.
+static bool allocate_output(ptc_session* session, DLTensor* t, const TensorSpec& spec, const int64_t* dims) {
+  void* const data = allocate(byte_count(spec, dims));
+  if (data && adopt_output(session, t, spec, dims, data)) return true;
+  free_bytes(data);
+  return false;
 }
 
 static void release_output(ptc_session* session, DLTensor* t) {

@@ -7,6 +7,7 @@ mechanics (getitem, size arithmetic, outputs).
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from ptc.ops import registry
 from ptc.ops.dtypes import from_torch
 from ptc.ops.protocol import TensorValue
 from ptc.schedule.context import Context, dense_strides
+from ptc.schedule.numbers import arithmetic, is_expression
 from ptc.support.diagnostics import CompileError, InternalError
 
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT)
@@ -111,14 +113,20 @@ class _Lowering:
         dtype = _scalar_dtype(value)
         whole = self.context.add_buffer(Buffer(name, dtype, (), (), BufferKind.INPUT))
         if isinstance(value, torch.SymInt):
-            index = self.context.symbols.index(value)
-            if index.variable is not None:
-                self.scalars[index.variable] = name
-            self.values[node] = index
+            self.values[node] = self._integer(value, whole)
         elif isinstance(value, torch.SymFloat | torch.SymBool):
             self.values[node] = self.context.load(whole, ())
         else:
             self.values[node] = value
+
+    def _integer(self, value: torch.SymInt, given: TensorValue) -> Index | Expr:
+        """An int argument: a size, or where its range is not known, a number of any sign."""
+        index = self.context.symbols.index(value)
+        if index.variable is not None and index.variable not in self.program.dims:
+            return self.context.load(given, ())
+        if index.variable is not None:
+            self.scalars[index.variable] = given.buffer
+        return index
 
     def _literal(self, node: Node) -> TensorValue:
         tensor = getattr(self.program.graph, str(node.target)).detach().cpu().contiguous()
@@ -130,6 +138,11 @@ class _Lowering:
     def _call(self, node: Node) -> Any:
         value = node.meta.get("val")
         if isinstance(value, torch.SymInt):
+            args = [self._argument(a) for a in node.args]
+            # Whole parts of floats that were computed from sizes are sizes.
+            rounded = node.target in (math.trunc, math.floor, math.ceil)
+            if any(is_expression(a) for a in args) and not rounded:
+                return arithmetic(node, args)
             return self.context.symbols.index(value)
         if isinstance(value, int | float | bool):
             return value
@@ -174,8 +187,8 @@ class _Lowering:
     def _symbolic_scalar(self, node: Node, value: Any) -> Expr:
         """Arithmetic of float inputs stays on their loads; of sizes, the expression says all."""
         args = [self._argument(a) for a in node.args]
-        if any(_is_expr(a) for a in args):
-            return _scalar_arithmetic(node, args)
+        if any(is_expression(a) for a in args):
+            return arithmetic(node, args)
         return self.context.symbols.scalar(value)
 
     def _argument(self, value: Any) -> Any:
@@ -274,7 +287,7 @@ class _Lowering:
 
     def _scalar_output(self, value: Any) -> str:
         """A float, bool or scalar expression as a 0-d output."""
-        expr = value if _is_expr(value) else b.literal(value, _scalar_dtype(value))
+        expr = value if is_expression(value) else b.literal(value, _scalar_dtype(value))
         name = self.context.unique(self.context.operator)
         target = self.context.add_buffer(Buffer(name, expr.dtype, (), (), BufferKind.OUTPUT))
         with self.context.kernel() as kernel:
@@ -285,47 +298,6 @@ class _Lowering:
 def _fakes(node: Node) -> tuple[Any, Any]:
     """The node's arguments with fake values for nodes."""
     return torch.fx.map_arg((node.args, node.kwargs), lambda n: n.meta.get("val"))
-
-
-def _is_expr(value: Any) -> bool:
-    return hasattr(value, "dtype") and not isinstance(value, TensorValue | torch.Tensor | Buffer)
-
-
-_SCALAR_OPS = {
-    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div",
-    operator.pow: "pow", operator.eq: "eq", operator.ne: "ne", operator.lt: "lt",
-    operator.le: "le", operator.gt: "gt", operator.ge: "ge", torch.sym_max: "max",
-    torch.sym_min: "min", operator.and_: "and", operator.or_: "or",
-}  # fmt: skip
-
-
-def _scalar_arithmetic(node: Node, args: list[Any]) -> Expr:
-    values = [_as_scalar(a) for a in args]
-    op = _SCALAR_OPS.get(node.target)  # type: ignore[arg-type]
-    if op is not None:
-        return b.apply(op, *values)
-    if node.target is torch.sym_float:
-        return values[0]
-    if node.target is operator.neg:
-        return b.neg(values[0])
-    if node.target is torch.sym_not:
-        return b.not_(values[0])
-    raise CompileError(
-        "PTC-O002",
-        f"scalar arithmetic `{node.target}` on float arguments cannot be compiled",
-        location=node.meta.get("location"),
-        hint="pass the number as a 0-d tensor",
-    )
-
-
-def _as_scalar(value: Any) -> Expr:
-    if isinstance(value, Index):
-        return b.cast(b.index_value(value), DType.F64)
-    if isinstance(value, bool):
-        return b.literal(value, DType.BOOL)
-    if isinstance(value, int | float):
-        return b.literal(float(value), DType.F64)
-    return value
 
 
 def _scalar_dtype(value: Any) -> DType:

@@ -1,0 +1,110 @@
+"""Functionalisation of a program with control flow: each segment on its own.
+
+Takes a ControlProgram, gives it with the functional form of its segments. A buffer that the program
+writes is a variable here: segments take it as they take the user's tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+
+from ptc.autograd import torch_internals as internals
+from ptc.autograd.functionalise import functionalise
+from ptc.graph.control import ControlProgram, Segment, walk
+from ptc.graph.program import AtenProgram, CapturedProgram, DimRange, InputKind, ProgramInput
+from ptc.graph.symbols import same_size, symbols_of
+from ptc.support.diagnostics import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionalSegment:
+    """`shared`: which results, by position, are an input as a whole, by name: the same tensor."""
+
+    item: Segment
+    aten: AtenProgram
+    shared: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionalControl:
+    """A program with control flow and its segments, in the tree's order."""
+
+    program: ControlProgram
+    segments: tuple[FunctionalSegment, ...]
+
+
+def functionalise_control(program: ControlProgram) -> FunctionalControl:
+    """The functional form of every segment. Raises as `functionalise` does."""
+    _refuse_shared_memory(program)
+    seen: dict[int, FunctionalSegment] = {}
+    for item in walk(program.body):
+        if isinstance(item, Segment) and id(item) not in seen:
+            aten = functionalise(_standalone(item.program, program))
+            seen[id(item)] = FunctionalSegment(item, aten, _shared(aten))
+    return FunctionalControl(program, tuple(seen.values()))
+
+
+def _standalone(segment: CapturedProgram, program: ControlProgram) -> CapturedProgram:
+    """A segment with the ranges of the sizes that occur in it."""
+    inputs = tuple(
+        replace(i, kind=InputKind.USER, live=None) if i.name in program.written else i
+        for i in segment.inputs
+    )
+    return replace(segment, inputs=inputs, dims=_ranges(segment, program), arguments=None)
+
+
+def _ranges(segment: CapturedProgram, program: ControlProgram) -> dict[str, DimRange]:
+    known = {**program.dims, **program.sizes}
+    used: set[str] = set()
+    for node in segment.graph.graph.nodes:
+        used |= symbols_of(node.meta.get("val"))
+        for argument in (*node.args, *node.kwargs.values()):
+            used |= symbols_of(argument)
+    return {symbol: described for symbol, described in known.items() if symbol in used}
+
+
+def _shared(aten: AtenProgram) -> dict[int, str]:
+    nodes = [n for n in aten.graph.graph.nodes if n.op == "placeholder"]
+    results = aten.graph.graph.output_node().meta["val"]
+    found: dict[int, str] = {}
+    for position, output in enumerate(aten.outputs):
+        if output.target is not None or output.alias_of is None:
+            continue
+        described = aten.inputs[output.alias_of]
+        fake, value = nodes[output.alias_of].meta["val"], results[position]
+        if described.kind is InputKind.USER and _same_view(fake, value):
+            found[position] = described.name
+    return found
+
+
+def _same_view(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors that share memory are the same elements in the same order."""
+    if a.dtype != b.dtype or a.dim() != b.dim():
+        return False
+    pairs = zip((*a.shape, *a.stride()), (*b.shape, *b.stride()), strict=True)
+    same = all(same_size(x, y) for x, y in pairs)
+    return same and same_size(a.storage_offset(), b.storage_offset())
+
+
+def _refuse_shared_memory(program: ControlProgram) -> None:
+    """A buffer that is written has memory of its own."""
+    for written, other in _sharing(program):
+        raise CompileError(
+            "PTC-A005",
+            f"`{written.name}` is written to in place and shares memory with `{other.name}`",
+            hint="give each of them a tensor of its own (`.clone()`)",
+        )
+
+
+def _sharing(program: ControlProgram) -> Iterator[tuple[ProgramInput, ProgramInput]]:
+    owners: dict[int, list[ProgramInput]] = {}
+    for described in program.inputs:
+        if described.live is not None and described.live.numel():
+            owners.setdefault(internals.storage_key(described.live), []).append(described)
+    for sharing in owners.values():
+        for described in sharing:
+            if described.name in program.written and len(sharing) > 1:
+                yield described, next(s for s in sharing if s is not described)

@@ -1,0 +1,133 @@
+"""Where the variables of a program with control flow are read for the last time.
+
+Takes a tree of items, gives for each item the tensors and lists that are dead after it, so that the
+generated function can give their memory back. Knows no C++.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ptc.graph.control import (
+    Assign,
+    Bind,
+    Body,
+    ControlProgram,
+    DataSized,
+    Emit,
+    Formatted,
+    If,
+    Item,
+    ListItem,
+    ListVar,
+    Raise,
+    ReadItem,
+    Segment,
+    Switch,
+    TensorVar,
+    While,
+    bodies,
+)
+from ptc.graph.program import InputKind
+
+Names = frozenset[str]
+
+
+@dataclass(slots=True)
+class Liveness:
+    """Names that are dead: after an item (`after`), at the start of a body (`before`)."""
+
+    after: dict[int, Names] = field(default_factory=dict[int, Names])  # by id of the item
+    before: dict[int, Names] = field(default_factory=dict[int, Names])  # by id of the body
+
+
+def liveness(program: ControlProgram) -> Liveness:
+    """Where each tensor and list of the program dies."""
+    buffers = frozenset(i.name for i in program.inputs if i.live is not None) & program.written
+    return _Analysis(buffers).run(program)
+
+
+@dataclass(slots=True)
+class _Analysis:
+    buffers: Names  # their content is kept however the run ends
+    found: Liveness = field(default_factory=Liveness)
+
+    def run(self, program: ControlProgram) -> Liveness:
+        outputs = _names(output.value for output in program.outputs)
+        needed = self.body(program.body, outputs | self.buffers)
+        inputs = frozenset(i.name for i in program.inputs if i.kind is InputKind.USER)
+        self.found.before[id(program.body)] = inputs - needed
+        return self.found
+
+    def body(self, body: Body, live: Names) -> Names:
+        """The names that are live before `body` if `live` are after it."""
+        for item in reversed(body.items):
+            before = self.before(item, live)
+            self.found.after[id(item)] = self.dying(item, before, live)
+            live = before
+        self.found.before.setdefault(id(body), frozenset())
+        return live
+
+    def dying(self, item: Item, before: Names, live: Names) -> Names:
+        if isinstance(item, If | Switch | Raise):
+            return frozenset()  # arms drop what they leave behind themselves
+        return (before | assigned(item)) - live
+
+    def before(self, item: Item, live: Names) -> Names:
+        if isinstance(item, While):
+            # What the next iteration needs is live at the end of this one.
+            joined = live
+            while True:
+                needed = self.body(item.body, joined)
+                if needed <= joined:
+                    return needed
+                joined = joined | needed
+        if isinstance(item, If | Switch):
+            arms = [self.body(arm, live) for arm in bodies(item)]
+            joined = frozenset[str]().union(*arms)
+            for arm, needed in zip(bodies(item), arms, strict=True):
+                self.found.before[id(arm)] = joined - needed
+            return joined
+        if isinstance(item, Raise):
+            return reads(item) | self.buffers
+        return (live - assigned(item)) | reads(item)
+
+
+def reads(item: Item) -> Names:
+    """The tensors and lists that an item without bodies reads."""
+    if isinstance(item, Segment):
+        kinds = (InputKind.PARAMETER, InputKind.CONSTANT, InputKind.SCALAR)
+        return frozenset(i.name for i in item.program.inputs if i.kind not in kinds)
+    if isinstance(item, ReadItem):
+        return frozenset({item.tensor.name})
+    if isinstance(item, Bind):
+        return _names([item.tensor])
+    if isinstance(item, Assign):
+        return _names([item.source])
+    if isinstance(item, DataSized | ListItem):
+        return _names(item.args)
+    if isinstance(item, Emit):
+        return _text(item.text)
+    if isinstance(item, Raise):
+        return _text(item.message)
+    return frozenset()
+
+
+def assigned(item: Item) -> Names:
+    """The tensors and lists that an item without bodies assigns as a whole."""
+    if isinstance(item, Segment):
+        return frozenset(o.name for o in item.program.outputs)
+    if isinstance(item, Assign | ListItem):
+        return _names([item.target])
+    if isinstance(item, DataSized):
+        return _names(item.targets)
+    return frozenset()
+
+
+def _text(text: Sequence[str | Formatted]) -> Names:
+    return _names(part.value for part in text if isinstance(part, Formatted))
+
+
+def _names(values: Iterable[object]) -> Names:
+    return frozenset(v.name for v in values if isinstance(v, TensorVar | ListVar))

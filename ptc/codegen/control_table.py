@@ -1,0 +1,79 @@
+"""The programs with control flow of one library: their numbers, their common state, their code.
+
+Takes the library's entries, gives what the host unit includes. Knows no statements.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import torch
+
+from ptc.codegen.control import control_code
+from ptc.codegen.control_items import SegmentCode
+from ptc.codegen.cpp_types import DL_CODES
+from ptc.codegen.entry import AnyEntry, ControlEntry
+from ptc.codegen.host import Controls
+from ptc.graph.control import DataSized, Emit, NumberKind, Raise, StateNumber, walk
+from ptc.ops.dtypes import from_torch
+
+
+def control_codes(entries: Sequence[AnyEntry], weights: Sequence[str]) -> Controls:
+    """The code of all programs with control flow. Segments are the library's programs behind its
+    entries, in the entries' order."""
+    states = state_numbers(entries)
+    places = {path: number for number, path in enumerate(states)}
+    table = {name: number for number, name in enumerate(weights)}
+    following = len(entries)
+    codes = {}
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, ControlEntry):
+            continue
+        segments = {}
+        for segment in entry.segments:
+            segments[id(segment.item)] = SegmentCode(following, segment.entry, segment.shared)
+            following += 1
+        codes[number] = control_code(entry, number, segments, table, places)
+    headers, declarations = _headers(entries)
+    return Controls(codes, headers, declarations, [_bits(s) for s in states.values()])
+
+
+def _headers(entries: Sequence[AnyEntry]) -> tuple[list[str], list[str]]:
+    """What the code includes, and what it declares once."""
+    kinds = {type(i) for e in entries if isinstance(e, ControlEntry) for i in walk(e.program.body)}
+    headers: list[str] = []
+    declarations: list[str] = []
+    if any(isinstance(entry, ControlEntry) for entry in entries):
+        headers.append("ptc_control_run.h")
+    if kinds & {Emit, Raise}:
+        headers.append("ptc_control_text.h")
+        code, bits = DL_CODES[from_torch(torch.get_default_dtype())]
+        options = f"{{4, 1000, 3, 80, -1, {code}, {bits}}}"
+        declarations += [f"static const PrintOptions print_options = {options};", ""]
+    if DataSized in kinds:
+        headers.append("ptc_control_sized.h")
+    return headers, declarations
+
+
+def state_numbers(entries: Sequence[AnyEntry]) -> dict[str, StateNumber]:
+    """The Python numbers that persist, by path, in the order of the session's table."""
+    found: dict[str, StateNumber] = {}
+    for entry in entries:
+        if isinstance(entry, ControlEntry):
+            for state in entry.program.state:
+                found.setdefault(state.path, state)
+    return found
+
+
+def _bits(state: StateNumber) -> str:
+    """The first value's bytes as an int64."""
+    match state.variable.kind:
+        case NumberKind.FLOAT:
+            data = struct.pack("<d", float(state.initial))
+        case NumberKind.INT:
+            data = struct.pack("<q", int(state.initial))
+        case NumberKind.BOOL:
+            data = struct.pack("<q", int(bool(state.initial)))
+    value = struct.unpack("<q", data)[0]
+    return "INT64_MIN" if value == -(1 << 63) else str(value)
