@@ -163,7 +163,15 @@ def _compare_flat_results(case: Case, program: Any) -> None:
 
 
 def _result_only(call: Call) -> Call:
-    return Call(result=call.result, raised=None if call.raised is None else ("", ""))
+    raised = None if call.raised is None else ("", "")
+    return Call(result=_in_order(call.result), raised=raised)
+
+
+def _in_order(value: Any) -> Any:
+    """`value` with the keys of its dicts sorted: torch.export does not keep their order."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value, key=str)}
+    return type(value)(map(_in_order, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _flat(value: Any) -> list[Any]:

@@ -128,7 +128,11 @@ def state_of(model: Any) -> State:
 
 
 def clone(value: Any) -> Any:
-    """`value` with tensors of its own."""
+    """`value` with tensors of its own, none of them given twice."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(clone, value))
     return copy.deepcopy(value)
 
 
@@ -258,7 +262,8 @@ def _standard_output(target: io.StringIO) -> Iterator[None]:
     saved = os.dup(1)
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), 1)
-        sys.stdout = open(os.dup(file.fileno()), "w", encoding="utf-8")  # noqa: SIM115
+        raw = open(os.dup(file.fileno()), "wb", buffering=0)  # noqa: SIM115
+        sys.stdout = io.TextIOWrapper(raw, "utf-8", write_through=True)
         try:
             yield
         finally:
