@@ -10,11 +10,10 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any
 
 import torch
 from torch.fx import Node
-from torch.fx.node import map_aggregate
 
 from ptc.graph.control import (
     Assign,
@@ -29,7 +28,6 @@ from ptc.graph.control import (
     Item,
     ListItem,
     ListVar,
-    NumberKind,
     NumberVar,
     Operand,
     Raise,
@@ -42,6 +40,8 @@ from ptc.graph.control import (
     While,
     walk,
 )
+from ptc.graph.control_parts import placeholders_of, symbols_at, variables_of
+from ptc.graph.control_types import var_type
 from ptc.graph.printer import (
     GraphText,
     argument_text,
@@ -50,7 +50,7 @@ from ptc.graph.printer import (
     place_text,
     with_comment,
 )
-from ptc.graph.program import CapturedProgram, Const, Leaf, Structure
+from ptc.graph.program import Const, Leaf, Structure
 from ptc.graph.program import Node as StructureNode
 from ptc.graph.symbols import SYMBOLIC_TYPES, range_text, symbols_of
 from ptc.graph.types import type_text
@@ -105,7 +105,10 @@ def item_text(item: Item, *, program: ControlProgram | None = None) -> str:
         case While():
             return f"while True: ...; if not {printer.name(item.again)}: break"
         case _:
-            return printer.simple(item)
+            try:
+                return printer.simple(item)
+            except IndexError:  # the message is about missing operands
+                return f"{type(item).__name__}({', '.join(map(printer.name, variables_of(item)))})"
 
 
 def segment_numbers(program: ControlProgram) -> dict[int, int]:
@@ -237,7 +240,7 @@ class _Printer:
         number = self._numbers[id(item)]
         self._write(depth, f"# {self.heading(item, number)}")
         nodes = list(program.graph.graph.nodes)
-        for symbol, variable in _scalar_symbols(program).items():
+        for symbol, variable in _scalar_symbols(item).items():
             self._write(depth, f"{self.name(symbol)} = {self.name(variable)}")
         names = self._node_names(item, nodes)
         text = GraphText(program.graph, names, f"_{number}_")
@@ -259,11 +262,7 @@ class _Printer:
         """Placeholders are the variables; a result is its variable from the start where nothing
         else needs the variable's old value; other nodes have names that no variable has."""
         program = item.program
-        placeholders = [node for node in nodes if node.op == "placeholder"]
-        names = {
-            node: self.name(described.name)
-            for node, described in zip(placeholders, program.inputs, strict=True)
-        }
+        names = {node: self.name(described.name) for described, node in placeholders_of(item)}
         read = set(names.values())
         results: Any = nodes[-1].args[0]
         for output, node in zip(program.outputs, results, strict=True):
@@ -414,40 +413,18 @@ class _Printer:
                 return f"{{{name}:{part.spec}}}" if part.spec else f"{{{name}}}"
 
 
-def var_type(variable: Var) -> str:
-    """`f32[2, s0]`, `int`, `list of f32[3]`."""
-    match variable:
-        case TensorVar():
-            return type_text(variable.fake)
-        case NumberVar():
-            return variable.kind.value
-        case ListVar(_, element):
-            inside = element.value if isinstance(element, NumberKind) else type_text(element)
-            return f"list of {inside}"
-        case _:
-            assert_never(variable)
-
-
-def _scalar_symbols(program: CapturedProgram) -> dict[str, str]:
+def _scalar_symbols(item: Segment) -> dict[str, str]:
     """The symbols that stand for numbers in sizes and arguments of a segment -> the number."""
-    nodes = list(program.graph.graph.nodes)
-    placeholders = [node for node in nodes if node.op == "placeholder"]
     used: set[str] = set()
-    for node in nodes:
+    for node in item.program.graph.graph.nodes:
         if node.op.startswith("call"):
-            used |= symbols_of([*_flat(node.args), *_flat(node.kwargs), node.meta.get("val")])
+            used |= symbols_at(node)
     symbols: dict[str, str] = {}
-    for node, described in zip(placeholders, program.inputs, strict=True):
+    for described, node in placeholders_of(item):
         value = node.meta["val"]
         if isinstance(value, SYMBOLIC_TYPES):
             symbols.update(dict.fromkeys(sorted(symbols_of(value) & used), described.name))
     return symbols
-
-
-def _flat(value: Any) -> list[Any]:
-    found: list[Any] = []
-    map_aggregate(value, found.append)
-    return found
 
 
 def _structure_text(structure: Structure, values: Sequence[str]) -> str:

@@ -130,7 +130,7 @@ def test_sizes_from_a_number_in_a_segment() -> None:
     b = ControlBuilder()
     x, n = b.tensor("x", torch.ones(2)), b.scalar("n", NumberKind.INT)
     symbol = b.symbol_of(n)
-    torch._check(symbol >= 0)
+    torch._check(symbol >= 0)  # pyright: ignore[reportPrivateUsage]
     (y,) = b.segment(lambda x, n: x.new_ones(symbol + 1), [x, n], "y")
     namespace: dict[str, Any] = {}
     exec(print_control(b.finish(y)), namespace)

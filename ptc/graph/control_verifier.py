@@ -1,0 +1,588 @@
+"""Well-formedness of programs with control flow. Raises InternalError quoting the place.
+
+Takes a `ControlProgram`, gives nothing. One walk in execution order keeps the set of names
+(variables and symbols) that have a value on every path; a loop is walked until what its end leaves
+agrees with what its start had. Knows what the items must look like, not what operators compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn, assert_never
+
+import torch
+
+from ptc.graph.control import (
+    DATA_SIZED,
+    OPERATIONS,
+    Assign,
+    Bind,
+    Body,
+    Compute,
+    ControlProgram,
+    DataSized,
+    Emit,
+    Formatted,
+    If,
+    Item,
+    ListItem,
+    ListVar,
+    NumberKind,
+    NumberVar,
+    Raise,
+    ReadItem,
+    Segment,
+    Switch,
+    TensorVar,
+    Text,
+    Var,
+    While,
+    walk,
+)
+from ptc.graph.control_coverage import location_of
+from ptc.graph.control_operations import kind_of_number, result_kinds
+from ptc.graph.control_parts import (
+    flat,
+    placeholders_of,
+    reads_of,
+    results_of,
+    storage_of,
+    symbols_at,
+    variable_of,
+    variables_of,
+)
+from ptc.graph.control_printer import item_text
+from ptc.graph.control_types import (
+    differs,
+    elements_differ,
+    is_dense,
+    kind_of_element,
+    layout_fits,
+    loose_sizes,
+    var_type,
+    whole,
+)
+from ptc.graph.program import InputKind
+from ptc.graph.structure import leaves
+from ptc.graph.symbols import SYMBOLIC_TYPES, expression_of, symbols_of
+from ptc.graph.types import type_text
+from ptc.graph.verifier import verify_captured
+from ptc.support.diagnostics import InternalError, Location
+
+INT, BOOL = NumberKind.INT, NumberKind.BOOL
+_CHANNELS = ("stdout", "stderr", "log", "warning")
+_CONVERSIONS = ("str", "repr", "format")
+
+#: Names with a value on every path to a place; None: no path leads there.
+Defined = frozenset[str] | None
+
+
+def verify_control(program: ControlProgram) -> None:
+    """Check a program with control flow and its segments. Raises InternalError."""
+    _Verifier(program).verify()
+
+
+class _Fault(Exception):
+    """What is wrong with the item at hand."""
+
+
+class _Verifier:
+    def __init__(self, program: ControlProgram) -> None:
+        self._program = program
+        self._place: Location | None = program.location
+        self._weights = {
+            described.name: described.kind
+            for described in program.inputs
+            if described.live is not None and described.name not in program.written
+        }
+        self._types: dict[str, Var] = {}
+        self._entry = self._symbols_of_inputs()
+        # Symbols that the program binds itself
+        self._free = frozenset(item.symbol for item in walk(program.body) if isinstance(item, Bind))
+        self._checked: set[int] = set()
+        # Read by more than an `item()`, which may follow where a copy would
+        self._kept = {
+            variable.name
+            for item in walk(program.body)
+            if not isinstance(item, ReadItem)
+            for variable in reads_of(item)
+        } | {output.value.name for output in program.outputs}
+
+    def verify(self) -> None:
+        program = self._program
+        self._verify_shell()
+        try:
+            self._declare_all()
+        except (_Fault, TypeError) as fault:
+            raise InternalError("control", str(fault)) from None
+        entry = {described.name for described in program.inputs} - self._weights.keys()
+        entry |= {kept.variable.name for kept in program.state}
+        end = self._body(program.body, frozenset(entry) | self._entry)
+        if end is None:
+            return
+        for output in program.outputs:
+            if not program.variants and output.value.name not in end:
+                _shell_fault(f"output `{output.name}` has no value on some path to the end")
+        if program.selector is not None and program.selector.name not in end:
+            _shell_fault(f"the selector `{program.selector.name}` has no value on some path")
+
+    # -- the shell -----------------------------------------------------------------------------
+
+    def _symbols_of_inputs(self) -> frozenset[str]:
+        """The symbols that an input gives: as a dimension, or as a number."""
+        found: set[str] = set()
+        for value in self._program.values:
+            parts = value.shape if isinstance(value, torch.Tensor) else (value,)
+            for part in parts:
+                if isinstance(part, SYMBOLIC_TYPES) and expression_of(part).is_Symbol:
+                    found.add(str(expression_of(part)))
+        return frozenset(found)
+
+    def _verify_shell(self) -> None:
+        program = self._program
+        names = [described.name for described in program.inputs]
+        if len(set(names)) != len(names):
+            _shell_fault(f"input names are not unique: {names}")
+        if len(program.values) != len(names):
+            _shell_fault(f"{len(program.values)} values for {len(names)} inputs")
+        unknown = sorted(program.written - set(names))
+        if unknown:
+            _shell_fault(f"`{unknown[0]}` is written and no input")
+        for described in program.inputs:
+            users = described.kind in (InputKind.USER, InputKind.SCALAR)
+            if users == (described.live is not None):
+                _shell_fault(f"`{described.name}` is a {described.kind.value} and "
+                             f"{'has a' if users else 'has no'} live tensor")  # fmt: skip
+        for kept in program.state:
+            if kind_of_number(kept.initial) is not kept.variable.kind:
+                _shell_fault(f"`{kept.path}` starts with {kept.initial!r}, "
+                             f"which is no {kept.variable.kind.value}")  # fmt: skip
+        if bool(program.variants) != (program.selector is not None):
+            _shell_fault("variants and a selector come together")
+        structures = [s for s in (program.result, *program.variants) if s is not None]
+        for count, structure in [
+            *((len(program.outputs), structure) for structure in structures),
+            *([(len(names), program.arguments)] if program.arguments is not None else []),
+        ]:
+            bad = [index for index in leaves(structure) if index >= count]
+            if bad:
+                _shell_fault(f"a structure names value {bad[0]} of {count}")
+
+    def _declare_all(self) -> None:
+        """Give every name its type, from wherever it occurs."""
+        program = self._program
+        for described, value in zip(program.inputs, program.values, strict=True):
+            if described.name not in self._weights:
+                self._declare(variable_of(described.name, value))
+        for kept in program.state:
+            self._declare(kept.variable)
+        for output in program.outputs:
+            self._declare(output.value)
+        segments: list[Segment] = []
+        for item in walk(program.body):
+            if isinstance(item, Segment):
+                segments.append(item)
+                for described, node in placeholders_of(item):
+                    if described.name not in self._weights:
+                        self._declare(variable_of(described.name, node.meta.get("val")))
+            for variable in variables_of(item):
+                self._declare(variable)
+        for item in segments:
+            for output, value in results_of(item):
+                if output.name not in self._types:
+                    self._declare(variable_of(output.name, value))
+        for variable in self._types.values():
+            if isinstance(variable, TensorVar) and not is_dense(variable.fake):
+                strides = tuple(variable.fake.stride())
+                raise _Fault(f"`{variable.name}` is {var_type(variable)} with strides {strides}, "
+                             "not a permutation of row-major")  # fmt: skip
+
+    def _declare(self, variable: Var) -> None:
+        known = self._types.setdefault(variable.name, variable)
+        if differs(known, variable):
+            layouts = ""
+            if isinstance(known, TensorVar) and isinstance(variable, TensorVar):
+                layouts = f", strides {known.fake.stride()} and {variable.fake.stride()}"
+            raise _Fault(f"`{variable.name}` has two types: {var_type(known)} and "
+                         f"{var_type(variable)}{layouts}")  # fmt: skip
+
+    # -- walking -------------------------------------------------------------------------------
+
+    def _body(self, body: Body, defined: Defined) -> Defined:
+        for number, item in enumerate(body.items):
+            self._place = location_of(item) or self._place
+            try:
+                defined = self._item(item, defined)
+                if isinstance(item, Raise) and number + 1 < len(body.items):
+                    raise _Fault(f"`{item_text(body.items[number + 1])}` follows a raise")
+            except _Fault as fault:
+                self._fail(item, str(fault), body.items[max(0, number - 2) : number])
+        return defined
+
+    def _item(self, item: Item, defined: Defined) -> Defined:
+        """Check an item; the names that have a value after it."""
+        if defined is not None:
+            self._uses(item, defined)
+        match item:
+            case Segment():
+                return self._segment(item, defined)
+            case Compute():
+                _verify_compute(item)
+                return _with(defined, item.target.name)
+            case ReadItem(target, tensor):
+                if any(size != 1 for size in tensor.fake.shape):
+                    raise _Fault(f"`{tensor.name}` is {var_type(tensor)}, not one element")
+                if kind_of_element(tensor.fake.dtype) is not target.kind:
+                    raise _Fault(f"an element of {var_type(tensor)} is no {target.kind.value}")
+                return _with(defined, target.name)
+            case Bind():
+                self._verify_bind(item)
+                return _with(defined, item.symbol)
+            case Assign(target, source):
+                return self._assign(defined, target, source)
+            case DataSized():
+                return self._data_sized(item, defined)
+            case ListItem():
+                return self._list_item(item, defined)
+            case If():
+                _want(item.condition, BOOL)
+                then, orelse = self._body(item.then, defined), self._body(item.orelse, defined)
+                return _meet(then, orelse)
+            case Switch():
+                return self._switch(item, defined)
+            case While():
+                return self._while(item, defined)
+            case Emit():
+                if item.channel not in _CHANNELS:
+                    raise _Fault(f"there is no channel `{item.channel}`")
+                _verify_text(item.text)
+                return defined
+            case Raise():
+                if not item.type_name:
+                    raise _Fault("an exception without a class")
+                _verify_text(item.message)
+                return None
+            case _:
+                assert_never(item)
+
+    def _uses(self, item: Item, defined: frozenset[str]) -> None:
+        again = (item.again.name,) if isinstance(item, While) else ()
+        for variable in reads_of(item):
+            if variable.name not in defined and variable.name not in again:
+                raise _Fault(f"`{variable.name}` has no value on some path to here")
+
+    def _switch(self, item: Switch, defined: Defined) -> Defined:
+        _want(item.selector, INT)
+        if not item.arms:
+            raise _Fault("a switch without arms")
+        result = self._body(item.arms[0], defined)
+        for arm in item.arms[1:]:
+            result = _meet(result, self._body(arm, defined))
+        return result
+
+    def _while(self, item: While, defined: Defined) -> Defined:
+        _want(item.again, BOOL)
+        start = defined
+        while True:
+            end = self._body(item.body, start)
+            if end is not None and item.again.name not in end:
+                raise _Fault(f"`{item.again.name}` has no value at the end of the body")
+            again = _meet(start, end)
+            if again == start:
+                return end
+            start = again
+
+    # -- assignments ---------------------------------------------------------------------------
+
+    def _assign(self, defined: Defined, target: Var, source: Var | int | float | bool) -> Defined:
+        self._writable(target.name)
+        match target, source:
+            case TensorVar(), TensorVar():
+                return self._give(defined, target, source.fake, source.fake.shape)
+            case ListVar(), ListVar() if _same_list(target, source):
+                return _with(defined, target.name)
+            case NumberVar(), NumberVar() | int() | float() | bool() if (
+                _kind(source) is target.kind
+            ):
+                return _with(defined, target.name)
+            case _:
+                shown = var_type(source) if isinstance(source, Var) else repr(source)
+                raise _Fault(f"`{target.name}` is {var_type(target)}, the value {shown}")
+
+    def _give(
+        self, defined: Defined, target: TensorVar, value: torch.Tensor, sizes: Sequence[Any]
+    ) -> Defined:
+        """A tensor variable gets a value like `value` with these sizes (None: as data has it)."""
+        self._writable(target.name)
+        free = self._free - self._entry
+        loose = loose_sizes(target.fake, sizes, free)
+        if loose is None or value.dtype != target.fake.dtype:
+            raise _Fault(f"`{target.name}` is {var_type(target)}, the value {type_text(value)}")
+        if value.dim() == target.fake.dim() and not layout_fits(target.fake, value, loose):
+            raise _Fault(f"`{target.name}` has strides {tuple(target.fake.stride())}, "
+                         f"the value {tuple(value.stride())}")  # fmt: skip
+        return None if defined is None else (defined - loose.keys()) | {target.name}
+
+    def _writable(self, name: str) -> None:
+        if name in self._weights:
+            raise _Fault(f"`{name}` is assigned and not among the written inputs")
+
+    def _verify_bind(self, item: Bind) -> None:
+        if item.symbol in self._entry:
+            raise _Fault(f"`{item.symbol}` is given by the inputs")
+        if (item.tensor is None) == (item.value is None):
+            raise _Fault("a size is bound to a dimension or to a number")
+        if item.value is not None:
+            _want(item.value, INT)
+        if item.tensor is not None and item.dim not in range(item.tensor.fake.dim()):
+            raise _Fault(f"`{item.tensor.name}` is {var_type(item.tensor)}: no dim {item.dim}")
+
+    # -- segments ------------------------------------------------------------------------------
+
+    def _segment(self, item: Segment, defined: Defined) -> Defined:
+        program = item.program
+        if id(item) not in self._checked:
+            self._checked.add(id(item))
+            self._verify_graph(item)
+        known = set(defined or ())
+        for described, node in placeholders_of(item):
+            if described.kind is InputKind.SCALAR:
+                known |= symbols_of(node.meta["val"])
+        if defined is not None:
+            for node in program.graph.graph.nodes:
+                missing = symbols_at(node) - known
+                if missing:
+                    raise _Fault(f"the size {min(missing)} at `{node.name}` is not bound")
+        for output, value in results_of(item):
+            target = self._types[output.name]
+            if not isinstance(target, TensorVar):
+                raise _Fault(f"`{output.name}` is {var_type(target)}, the value {type_text(value)}")
+            defined = self._give(defined, target, value, value.shape)
+        return defined
+
+    def _verify_graph(self, item: Segment) -> None:
+        program = item.program
+        verify_captured(program)
+        self._verify_modes(item)
+        for described, _ in placeholders_of(item):
+            kind = self._weights.get(described.name)
+            if kind is not None and kind is not described.kind:
+                raise _Fault(f"`{described.name}` is a {kind.value} of the program and a "
+                             f"{described.kind.value} of the segment")  # fmt: skip
+            outside = described.kind not in (InputKind.USER, InputKind.SCALAR)
+            if outside and kind is None and described.name not in self._program.written:
+                raise _Fault(f"the program has no weight `{described.name}`")
+        bases = {
+            storage_of(node.meta["val"]): node.meta["val"]
+            for _, node in placeholders_of(item)
+            if isinstance(node.meta["val"], torch.Tensor)
+        }
+        for output, value in results_of(item):
+            if not isinstance(value, torch.Tensor):
+                raise _Fault(f"`{output.name}` is {type_text(value)}, not a tensor")
+            base = bases.get(storage_of(value))
+            if base is not None and not whole(value, base) and output.name in self._kept:
+                raise _Fault(f"`{output.name}` is a partial view of an input of its segment")
+
+    def _verify_modes(self, item: Segment) -> None:
+        mode = self._program.fake_mode
+        if item.program.fake_mode is not mode:
+            raise _Fault("the segment has another fake mode than the program")
+        for node in item.program.graph.graph.nodes:
+            for value in flat([*flat(node.args), *flat(node.kwargs), node.meta.get("val")]):
+                foreign = getattr(value, "fake_mode", mode) is not mode
+                if isinstance(value, SYMBOLIC_TYPES):
+                    foreign = value.node.shape_env is not mode.shape_env
+                if foreign:
+                    raise _Fault(f"`{node.name}` has a value of another fake mode")
+
+    # -- operators of which the data decides the size ------------------------------------------
+
+    def _data_sized(self, item: DataSized, defined: Defined) -> Defined:
+        if item.op not in DATA_SIZED:
+            raise _Fault(f"there is no operator `{item.op}`")
+        counts = {"unique": (1, 3)}.get(item.op, (1,))
+        if len(item.targets) not in counts:
+            raise _Fault(f"{item.op} with {len(item.targets)} targets")
+        source = item.args[0] if item.args else None
+        if not isinstance(source, TensorVar):
+            raise _Fault(f"{item.op} of {source!r}")
+        inverse = item.targets[1:2] if item.op == "unique" else ()
+        for target in item.targets:
+            sizes: list[Any] = [None, *target.fake.shape[1:]]
+            if target in inverse:
+                sizes = list(source.fake.shape)
+            defined = self._give(defined, target, target.fake, sizes)
+        return defined
+
+    # -- lists ---------------------------------------------------------------------------------
+
+    def _list_item(self, item: ListItem, defined: Defined) -> Defined:
+        target, args = item.target, item.args
+        if item.op not in _LIST_ARGUMENTS:
+            raise _Fault(f"there is no list operation `{item.op}`")
+        if (target is not None) != (item.op in _WITH_TARGET):
+            raise _Fault(f"{item.op} {'without' if target is None else 'with'} a target")
+        if item.op == "new":
+            assert target is not None
+            for arg in args:
+                _verify_element(_list(target), arg)
+            return _with(defined, target.name)
+        form = _LIST_ARGUMENTS[item.op]
+        if len(form) != len(args):
+            raise _Fault(f"{item.op} with {len(args)} operands, expected {len(form)}")
+        owner = _list(args[0])
+        for what, arg in zip(form, args, strict=True):
+            match what:
+                case "list":
+                    if not _same_list(owner, arg):
+                        raise _Fault(f"{_shown(arg)} is no {var_type(owner)}")
+                case "index":
+                    _want(arg, INT)
+                case _:
+                    _verify_element(owner, arg)
+        if target is None:
+            return defined
+        self._writable(target.name)
+        if item.op == "length":
+            _want(target, INT)
+        elif item.op in ("get", "pop", "stack", "cat"):
+            return self._from_list(item, owner, target, defined)
+        elif not _same_list(owner, target):
+            raise _Fault(f"`{target.name}` is {var_type(target)}, the value {var_type(owner)}")
+        return _with(defined, target.name)
+
+    def _from_list(self, item: ListItem, owner: ListVar, target: Var, defined: Defined) -> Defined:
+        """An element, or all elements as one tensor."""
+        element = owner.element
+        if isinstance(element, NumberKind):
+            if item.op not in ("get", "pop") or _kind(target) is not element:
+                raise _Fault(f"`{target.name}` is {var_type(target)}, not from {var_type(owner)}")
+            return _with(defined, target.name)
+        if not isinstance(target, TensorVar):
+            raise _Fault(f"`{target.name}` is {var_type(target)}, not a tensor")
+        sizes = [self._size_in_list(size) for size in element.shape]
+        if item.op in ("stack", "cat"):
+            dim = item.args[1]
+            if not isinstance(dim, int) or dim not in range(target.fake.dim()):
+                raise _Fault(f"{item.op} along {dim!r} of {var_type(target)}")
+            sizes[dim : dim + (item.op == "cat")] = [None]
+        value = element if item.op in ("get", "pop") else target.fake
+        if value.dtype != element.dtype:
+            raise _Fault(f"`{target.name}` is {var_type(target)}, the list {var_type(owner)}")
+        return self._give(defined, target, value, sizes)
+
+    def _size_in_list(self, size: Any) -> Any:
+        """A size of a list's elements, None where each has its own."""
+        return size if symbols_of(size) <= self._entry | self._free else None
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def _fail(self, item: Item, message: str, before: Sequence[Item]) -> NoReturn:
+        place = self._place
+        where = f" at {place} {place.text.strip()}".rstrip() if place is not None else ""
+        quoted = "\n".join(f"    {item_text(near)}" for near in (*before, item))
+        raise InternalError("control", f"{message}{where}\n{quoted}") from None
+
+
+# --- checks of one item -------------------------------------------------------------------------
+
+#: List operation -> its operands after the list: `index`, `list`, or an `element`.
+_LIST_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "new": (),
+    "copy": ("list",),
+    "append": ("list", "element"),
+    "extend": ("list", "list"),
+    "insert": ("list", "index", "element"),
+    "set": ("list", "index", "element"),
+    "clear": ("list",),
+    "reverse": ("list",),
+    "get": ("list", "index"),
+    "pop": ("list", "index"),
+    "length": ("list",),
+    "slice": ("list", "index", "index"),
+    "concat": ("list", "list"),
+    "stack": ("list", "index"),
+    "cat": ("list", "index"),
+}
+_WITH_TARGET = frozenset({"new", "copy", "get", "pop", "length", "slice", "concat", "stack", "cat"})
+
+
+def _verify_compute(item: Compute) -> None:
+    arity = OPERATIONS.get(item.op)
+    if arity is None:
+        raise _Fault(f"there is no operation `{item.op}`")
+    if len(item.args) != arity:
+        raise _Fault(f"{item.op} with {len(item.args)} operands, expected {arity}")
+    kinds = [_kind(arg) for arg in item.args]
+    known = [kind for kind in kinds if kind is not None]
+    if len(known) < arity:
+        raise _Fault(f"{item.op} of {', '.join(map(_shown, item.args))}")
+    possible = result_kinds(item.op, known)
+    if item.target.kind not in possible:
+        names = ", ".join(kind.value for kind in known)
+        made = " or ".join(sorted(kind.value for kind in possible)) or "not possible"
+        raise _Fault(
+            f"{item.op} of {names} is {made}, `{item.target.name}` {item.target.kind.value}"
+        )
+    if item.op == "select":
+        _want(item.args[0], BOOL)
+
+
+def _verify_text(text: Text) -> None:
+    for part in text:
+        if isinstance(part, Formatted) and part.conversion not in _CONVERSIONS:
+            raise _Fault(f"there is no conversion `{part.conversion}`")
+
+
+def _verify_element(owner: ListVar, value: Any) -> None:
+    element = owner.element
+    if isinstance(element, torch.Tensor):
+        fits = isinstance(value, TensorVar) and not elements_differ(element, value.fake)
+    else:
+        fits = _kind(value) is element
+    if not fits:
+        raise _Fault(f"{_shown(value)} does not go into {var_type(owner)}")
+
+
+def _list(value: Any) -> ListVar:
+    if not isinstance(value, ListVar):
+        raise _Fault(f"{_shown(value)} is no list")
+    return value
+
+
+def _same_list(a: Var, b: Any) -> bool:
+    return (
+        isinstance(a, ListVar)
+        and isinstance(b, ListVar)
+        and not differs(a, ListVar(a.name, b.element))
+    )
+
+
+def _want(operand: Any, kind: NumberKind) -> None:
+    if _kind(operand) is not kind:
+        raise _Fault(f"{_shown(operand)} is no {kind.value}")
+
+
+def _kind(operand: Any) -> NumberKind | None:
+    return operand.kind if isinstance(operand, NumberVar) else kind_of_number(operand)
+
+
+def _shown(operand: Any) -> str:
+    if isinstance(operand, Var):
+        return f"`{operand.name}` ({var_type(operand)})"
+    return repr(operand)
+
+
+def _with(defined: Defined, name: str) -> Defined:
+    return None if defined is None else defined | {name}
+
+
+def _meet(a: Defined, b: Defined) -> Defined:
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+def _shell_fault(message: str) -> NoReturn:
+    raise InternalError("control", message)
