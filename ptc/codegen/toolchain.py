@@ -18,11 +18,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ptc.codegen.compilers import Compilers
 from ptc.codegen.object_cache import ObjectCache
 from ptc.codegen.sources import Sources, Unit
 from ptc.codegen.target import FEATURE_MACROS, Target
@@ -239,13 +239,14 @@ def _build(
                 missing.append((unit, key))
         missing.sort(key=lambda pair: -pair[0].cost)
 
+        compilers = Compilers()
+
         def compile_one(pair: tuple[Unit, str]) -> tuple[str, Path]:
             unit, key = pair
-            path = _compile_unit(unit, target, compiler, folder, optimise)
+            path = _compile_unit(unit, target, compiler, folder, optimise, compilers)
             return key, store.store(key, ".o", path.read_bytes()) or path
 
-        with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-            objects.update(pool.map(compile_one, missing))
+        objects.update(compilers.map(compile_one, missing, jobs))
         library = _link(sources, compiler, target, folder, [objects[key] for key in keys])
         data = library.read_bytes()
         cached = store.store(library_key, ".so", data)
@@ -258,14 +259,19 @@ def _build(
 
 
 def _compile_unit(
-    unit: Unit, target: Target, compiler: Compiler, folder: Path, optimise: str
+    unit: Unit,
+    target: Target,
+    compiler: Compiler,
+    folder: Path,
+    optimise: str,
+    compilers: Compilers,
 ) -> Path:
     source = folder / unit.name
     source.write_text(unit.text)
     output = source.with_suffix(".o")
     flags = _unit_flags(unit, target, compiler, optimise)
     command = [*compiler.command, *flags, "-I", str(RUNTIME_DIR), "-c", str(source), "-o"]
-    done = subprocess.run([*command, str(output)], capture_output=True, text=True, check=False)
+    done = compilers.run([*command, str(output)])
     if done.returncode != 0:
         raise _failure("compiler", [*command, str(output)], done.stderr, folder)
     if not output.is_file():
