@@ -18,7 +18,28 @@ from typing import Any
 
 import torch
 
-from ptc.artifact.describe import CompiledEntry, codegen_entry, describe, weights_info
+from ptc.artifact.describe import (
+    AnyCompiled,
+    CompiledEntry,
+    codegen_entry,
+    describe,
+    weights_info,
+)
+from ptc.artifact.forms import (
+    Functional,
+    Loops,
+    captured_text,
+    compiled_form,
+    functional_form,
+    functional_text,
+    loop_form,
+    loops_text,
+    scheduled_form,
+    verify_captured_form,
+    verify_functional_form,
+    written_names,
+    written_tensors,
+)
 from ptc.artifact.input_sets import SizeRange, input_sets
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.sections import Placed, add_sections, append_content
@@ -28,22 +49,20 @@ from ptc.autograd.functionalise import functionalise
 from ptc.capture.api import DynamicSpec as SymbolicSizes
 from ptc.capture.api import capture_program
 from ptc.codegen import toolchain
-from ptc.codegen.entry import Entry
+from ptc.codegen.entry import AnyEntry
 from ptc.codegen.generate import Generated, generate, with_manifest
 from ptc.codegen.target import Target, parse_target
 from ptc.exporters.api import ExportReport, export
 from ptc.exporters.check import check_sets
 from ptc.graph.printer import print_program
-from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
+from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.graph.small_sizes import require_small_sizes
-from ptc.graph.verifier import verify_aten, verify_captured
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
 from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
 from ptc.hosting.seal import WEIGHTS_SECTION, seal
 from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
 from ptc.loops.nodes import BufferKind, Program
-from ptc.loops.printer import print_program as print_loops
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options as ScheduleOptions
 from ptc.schedule.passes import schedule
@@ -212,13 +231,13 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     if len(programs) < len(entries):
         return None
     # A weight that one entry writes must not be folded into another.
-    written = frozenset(name for program in programs for name in _written(program))
+    written = frozenset(name for program in programs for name in written_names(program))
     scheduled = [
         _scheduled(program, part, options, written, log)
         for program, part in zip(programs, parts, strict=True)
     ]
     compiled = [
-        CompiledEntry(request.name, program, loops)
+        compiled_form(request.name, program, loops)
         for request, program, loops in zip(entries, programs, scheduled, strict=True)
         if loops is not None
     ]
@@ -307,47 +326,40 @@ def _port(tensor: TensorInfo, names: Mapping[str, str]) -> Port:
 
 def _functional(
     request: EntryRequest, dumper: Dumper, options: BuildOptions, log: _Log
-) -> AtenProgram | None:
+) -> Functional | None:
     """From a callable to its functional program; None if `stop_after` came first."""
     with log.stage("capture"):
         captured = capture_entry(request, log.notes)
         if options.verify:
-            verify_captured(captured)
-    dumper.text("captured", lambda: print_program(captured))
+            verify_captured_form(captured)
+    dumper.text("captured", lambda: captured_text(captured))
     if options.stop_after == "captured":
         return None
     with log.stage("aten"):
-        aten = functionalise(captured)
+        functional = functional_form(captured)
         if options.verify:
-            verify_aten(aten)
-    dumper.text("aten", lambda: print_program(aten))
-    return None if options.stop_after == "aten" else aten
-
-
-def _written(program: AtenProgram) -> Iterator[str]:
-    """The names of inputs that the program writes."""
-    for output in program.outputs:
-        if output.kind is OutputKind.WRITE_BACK and output.target is not None:
-            yield program.inputs[output.target].name
+            verify_functional_form(functional)
+    dumper.text("aten", lambda: functional_text(functional))
+    return None if options.stop_after == "aten" else functional
 
 
 def _scheduled(
-    aten: AtenProgram,
+    functional: Functional,
     dumper: Dumper,
     options: BuildOptions,
     written: frozenset[str],
     log: _Log,
-) -> Program | None:
+) -> Loops | None:
     """From a functional program to its scheduled loops; None if `stop_after` came first."""
     with log.stage("lower"):
-        loops = lower(aten, row_major=True)
-    dumper.text("loops", lambda: print_loops(loops))
+        loops = loop_form(functional)
+    dumper.text("loops", lambda: loops_text(loops))
     if options.stop_after == "loops":
         return None
     with log.stage("schedule"):
         how = ScheduleOptions(freeze=True, verify=options.verify, written=written)
-        scheduled = schedule(loops, how)
-    dumper.text("scheduled", lambda: print_loops(scheduled))
+        scheduled = scheduled_form(loops, how)
+    dumper.text("scheduled", lambda: loops_text(scheduled))
     return None if options.stop_after == "scheduled" else scheduled
 
 
@@ -424,7 +436,7 @@ class _Staged:
 
 
 def _stage_library(
-    compiled: Sequence[CompiledEntry],
+    compiled: Sequence[AnyCompiled],
     name: str,
     target: Target,
     options: BuildOptions,
@@ -434,7 +446,7 @@ def _stage_library(
 ) -> _Staged | None:
     weights_file = f"{name}.safetensors" if options.weights == "file" else None
     with log.stage("generate"):
-        entries: list[Entry] = [codegen_entry(entry) for entry in compiled]
+        entries: list[AnyEntry] = [codegen_entry(entry) for entry in compiled]
         target = toolchain.resolve(target)
         generated = generate(entries, name=name, target=target, weights_file=weights_file)
     dumper.files("code", generated.sources.files)
@@ -476,14 +488,9 @@ def _stage_library(
     return _Staged(library, extra, generated, text, manifest.entries, size)
 
 
-def _weight_tensors(compiled: Sequence[CompiledEntry]) -> dict[str, torch.Tensor]:
+def _weight_tensors(compiled: Sequence[AnyCompiled]) -> dict[str, torch.Tensor]:
     """The model's tensors by the names that the library has for them."""
-    return {
-        buffer: described.live
-        for entry in compiled
-        for buffer, described in zip(entry.loops.inputs, entry.aten.inputs, strict=True)
-        if described.live is not None
-    }
+    return {name: tensor for entry in compiled for name, tensor in entry.tensors()}
 
 
 def _write_weights(
@@ -497,16 +504,9 @@ def _write_weights(
 
 
 @contextmanager
-def state_kept(programs: Sequence[AtenProgram]) -> Iterator[None]:
+def state_kept(programs: Sequence[Functional]) -> Iterator[None]:
     """Give the model's tensors that the programs write their content back afterwards."""
-    targets = {
-        id(live): live
-        for program in programs
-        for output in program.outputs
-        if output.kind is OutputKind.WRITE_BACK
-        and output.target is not None
-        and (live := program.inputs[output.target].live) is not None
-    }
+    targets = {id(live): live for program in programs for live in written_tensors(program)}
     saved = {key: live.detach().clone() for key, live in targets.items()}
     try:
         yield
@@ -518,7 +518,7 @@ def state_kept(programs: Sequence[AtenProgram]) -> Iterator[None]:
 
 def _verify(
     requests: Sequence[EntryRequest],
-    programs: Sequence[AtenProgram],
+    programs: Sequence[Functional],
     staged: _Staged,
     log: _Log,
 ) -> list[Verification | None]:

@@ -6,15 +6,16 @@ Goes in: the entries' aten and loop programs, and where the weights were put. Co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
+from ptc.artifact.control import CompiledControl, control_entry, describe_control
 from ptc.artifact.weights import WeightImage
-from ptc.codegen.entry import Entry, WriteBack
+from ptc.codegen.entry import AnyEntry, Entry, WriteBack
 from ptc.codegen.target import Target
-from ptc.graph.program import AtenProgram, InputKind, OutputKind, Structure
+from ptc.graph.program import AtenProgram, InputKind, OutputKind, ProgramInput, Structure
 from ptc.graph.structure import renumber, to_json
 from ptc.hosting.manifest import (
     EntryInfo,
@@ -34,7 +35,7 @@ _CALL_KINDS = (InputKind.USER, InputKind.SCALAR)
 
 @dataclass(frozen=True, slots=True)
 class CompiledEntry:
-    """One entry on its way into a library."""
+    """One straight-line entry on its way into a library."""
 
     name: str
     aten: AtenProgram
@@ -45,9 +46,29 @@ class CompiledEntry:
         """Operators of the functional graph."""
         return sum(1 for node in self.aten.graph.graph.nodes if node.op == "call_function")
 
+    @property
+    def inputs(self) -> tuple[ProgramInput, ...]:
+        return self.aten.inputs
 
-def codegen_entry(compiled: CompiledEntry) -> Entry:
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """The model's tensors by the names that the library has for them."""
+        for buffer, described in zip(self.loops.inputs, self.aten.inputs, strict=True):
+            if described.live is not None:
+                yield buffer, described.live
+
+
+AnyCompiled = CompiledEntry | CompiledControl
+
+
+def codegen_entry(compiled: AnyCompiled) -> AnyEntry:
     """What code generation needs of the entry."""
+    if isinstance(compiled, CompiledControl):
+        return control_entry(compiled)
+    return straight_entry(compiled)
+
+
+def straight_entry(compiled: CompiledEntry) -> Entry:
+    """What code generation needs of an entry without control flow."""
     aten, loops = compiled.aten, compiled.loops
     write_backs = tuple(
         WriteBack(number, loops.inputs[output.target])
@@ -60,7 +81,7 @@ def codegen_entry(compiled: CompiledEntry) -> Entry:
 
 def describe(
     name: str,
-    entries: Sequence[CompiledEntry],
+    entries: Sequence[AnyCompiled],
     kernels: Mapping[str, int],
     target: Target,
     weights: WeightsInfo,
@@ -79,13 +100,13 @@ def describe(
 
 
 def weights_info(
-    image: WeightImage | None, file: str | None, entries: Sequence[CompiledEntry]
+    image: WeightImage | None, file: str | None, entries: Sequence[AnyCompiled]
 ) -> WeightsInfo:
     """Where each weight is stored. `file`: the name of the weights file, None when embedded."""
     storage = "embedded" if file is None else "file"
     if image is None:
         return WeightsInfo(storage, file)
-    aliases = {i.name: i.aliases for entry in entries for i in entry.aten.inputs}
+    aliases = {i.name: i.aliases for entry in entries for i in entry.inputs}
     tensors = tuple(
         WeightInfo(t.name, t.dtype, t.shape, t.offset, t.bytes, tuple(aliases.get(t.name, ())))
         for t in image.tensors
@@ -93,7 +114,9 @@ def weights_info(
     return WeightsInfo(storage, file, image.bytes, tensors)
 
 
-def _entry(compiled: CompiledEntry, kernels: int) -> EntryInfo:
+def _entry(compiled: AnyCompiled, kernels: int) -> EntryInfo:
+    if isinstance(compiled, CompiledControl):
+        return describe_control(compiled, kernels)
     aten, loops = compiled.aten, compiled.loops
     calls = [i for i, described in enumerate(aten.inputs) if described.kind in _CALL_KINDS]
     positions = {index: number for number, index in enumerate(calls)}
@@ -112,7 +135,7 @@ def _entry(compiled: CompiledEntry, kernels: int) -> EntryInfo:
         for described, value in zip(aten.outputs, loops.outputs, strict=True)
         if described.kind is OutputKind.USER
     )
-    sources = codegen_entry(compiled).size_sources()
+    sources = straight_entry(compiled).size_sources()
     sizes = tuple(
         SizeInfo(size.symbol, size.name, size.lower, size.upper, source.input, source.dim)
         for size, source in zip(loops.sizes, sources, strict=True)

@@ -9,11 +9,7 @@ or compiled.
 
 from __future__ import annotations
 
-import builtins
-import logging
-import sys
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 import torch
@@ -45,24 +41,16 @@ from ptc.graph.control import (
 )
 from ptc.graph.control_coverage import AGAIN, Coverage
 from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
+from ptc.graph.control_parts import placeholders_of
 from ptc.graph.program import InputKind
 from ptc.graph.structure import unflatten
 from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, expression_of, in_range
 from ptc.graph.types import type_text
+from ptc.hosting.effects import Emit as EmitCallback
+from ptc.hosting.effects import emit_here, exception_of
 from ptc.support.diagnostics import CompileError, InternalError
 
-#: (channel, label, text), as in `Emit`.
-EmitCallback = Callable[[str, str, str], None]
-
 _INT_LIMITS = range(-(2**63), 2**63)
-
-
-class UsersException(Exception):
-    """An exception of the user's program whose class is not a builtin one."""
-
-    def __init__(self, type_name: str, message: str) -> None:
-        self.type_name = type_name
-        super().__init__(message)
 
 
 class IntegerOverflow(Exception):
@@ -98,46 +86,6 @@ def run_structured(
 ) -> Any:
     """As `run`, with the result as the user's program returns it."""
     return _run(program, tensors, state, emit, coverage).result()
-
-
-def emit_here(channel: str, label: str, text: str) -> None:
-    """What the user's program would have done with the text in this process."""
-    match channel:
-        case "stdout":
-            sys.stdout.write(text)
-        case "stderr":
-            sys.stderr.write(text)
-        case "log":
-            level, _, logger = label.partition(":")
-            number = logging.getLevelNamesMapping().get(level, logging.INFO)
-            logging.getLogger(logger or None).log(number, "%s", text)
-        case "warning":
-            category = getattr(builtins, label, UserWarning)
-            warnings.warn(text, category, stacklevel=2)
-        case _:
-            raise InternalError("run", f"there is no channel `{channel}`")
-
-
-def exception_of(type_name: str, message: str) -> BaseException:
-    """An exception of the builtin class of that name which reads `message`, or a UsersException."""
-    cls = getattr(builtins, type_name, None)
-    if isinstance(cls, type) and issubclass(cls, BaseException):
-        # KeyError shows the repr of what it is given
-        argument = _Verbatim(message) if issubclass(cls, KeyError) else message
-        try:
-            made = cls(argument)
-        except TypeError:  # its constructor wants more than a message
-            return UsersException(type_name, message)
-        if str(made) == message:
-            return made
-    return UsersException(type_name, message)
-
-
-class _Verbatim(str):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _run(
@@ -289,26 +237,45 @@ class _Interpreter:
 
     def _segment(self, item: Segment) -> None:
         program = item.program
-        sizes = dict(self.values)
-        found: dict[torch.fx.Node, Any] = {}
-        inputs = iter(program.inputs)
+        found, sizes = self._segment_inputs(item)
         for node in program.graph.graph.nodes:
             match node.op:
                 case "placeholder":
-                    value = self._input(next(inputs).name)
-                    fake = node.meta["val"]
-                    if isinstance(fake, SYMBOLIC_TYPES) and expression_of(fake).is_Symbol:
-                        sizes[str(expression_of(fake))] = value
-                    found[node] = value
+                    pass
                 case "get_attr":
                     found[node] = getattr(program.graph, str(node.target))
                 case "output":
                     results = self._arguments(node.args[0], found, sizes)
-                    for output, value in zip(program.outputs, results, strict=True):
+                    for output, source, value in zip(
+                        program.outputs, node.args[0], results, strict=True
+                    ):
+                        self._check_value(output.name, source.meta["val"], value, sizes)
                         self.values[output.name] = value
-                    _check_outputs(program, node, results, sizes)
                 case _:
                     found[node] = self._call(node, found, sizes)
+
+    def _segment_inputs(self, item: Segment) -> tuple[dict[torch.fx.Node, Any], dict[str, Any]]:
+        """The values of the placeholders, and of the symbols, those of numbers among them."""
+        sizes = dict(self.values)
+        found: dict[torch.fx.Node, Any] = {}
+        for described, node in placeholders_of(item):
+            value = found[node] = self._input(described.name)
+            fake = node.meta["val"]
+            if isinstance(fake, SYMBOLIC_TYPES) and expression_of(fake).is_Symbol:
+                sizes[str(expression_of(fake))] = value
+        for described, node in placeholders_of(item):
+            self._check_value(described.name, node.meta["val"], found[node], sizes)
+        return found, sizes
+
+    def _check_value(self, name: str, fake: Any, value: Any, sizes: Mapping[str, Any]) -> None:
+        """The program's dtypes and shapes are eager's."""
+        if not isinstance(fake, torch.Tensor):
+            if kind_of_number(value) is not kind_of_number(concrete(fake, sizes)):
+                raise _fault(f"`{name}` is {value!r}, expected {type_text(fake)}")
+            return
+        wanted = self._arguments(tuple(fake.shape), {}, sizes)
+        if (wanted, fake.dtype) != (tuple(value.shape), value.dtype):
+            raise _fault(f"`{name}` is {type_text(value)}, expected {type_text(fake)}")
 
     def _input(self, name: str) -> Any:
         return self._weights[name] if name in self._weights else self._named(name)
@@ -471,20 +438,6 @@ def _check_input(name: str, fake: Any, value: Any) -> None:
             raise CompileError("PTC-A010", f"input `{name}` is {shown}, expected {type_text(fake)}")
     elif kind_of_number(value) is None:
         raise CompileError("PTC-A010", f"input `{name}` is {value!r}, expected a number")
-
-
-def _check_outputs(
-    program: Any, node: torch.fx.Node, results: Sequence[Any], sizes: Mapping[str, Any]
-) -> None:
-    """Capture's shapes are eager's."""
-    returned = node.args[0]
-    assert isinstance(returned, (tuple, list))
-    for output, source, value in zip(program.outputs, returned, results, strict=True):
-        assert isinstance(source, torch.fx.Node)
-        fake = source.meta["val"]
-        wanted = concrete(fake.shape, sizes)
-        if (wanted, fake.dtype) != (tuple(value.shape), value.dtype):
-            raise _fault(f"`{output.name}` is {type_text(value)}, expected {type_text(fake)}")
 
 
 def _check_index(item: ListItem, args: Sequence[Any]) -> None:

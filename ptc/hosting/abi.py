@@ -26,6 +26,7 @@ class Status(enum.IntEnum):
     IO = 8
     RUNTIME = 9
     CANCELLED = 10
+    RAISED = 11
 
 
 class DLDevice(ctypes.Structure):
@@ -83,6 +84,14 @@ RUN_RAW = ctypes.CFUNCTYPE(
     ctypes.c_int, _Handle, ctypes.c_uint32, ctypes.POINTER(ctypes.c_void_p),
     ctypes.POINTER(ctypes.c_int64),
 )  # fmt: skip
+EMIT = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p, ctypes.POINTER(ctypes.c_char),
+    ctypes.c_size_t,
+)  # fmt: skip
+EXCEPTION_TYPE = ctypes.CFUNCTYPE(ctypes.c_char_p, _Handle)
+VARIANT = ctypes.CFUNCTYPE(ctypes.c_int32, _Handle)
+SET_EMIT = ctypes.CFUNCTYPE(None, _Handle, EMIT, ctypes.c_void_p)
+RESET = ctypes.CFUNCTYPE(ctypes.c_int, _Handle)
 
 
 class Api(ctypes.Structure):
@@ -104,6 +113,10 @@ class Api(ctypes.Structure):
         ("cancel", CANCEL),
         ("peak_memory", PEAK_MEMORY),
         ("run_raw", RUN_RAW),
+        ("exception_type", EXCEPTION_TYPE),
+        ("variant", VARIANT),
+        ("set_emit", SET_EMIT),
+        ("reset", RESET),
     )
 
 

@@ -13,8 +13,10 @@ from typing import Any
 
 from ptc.hosting.binding import Binder
 from ptc.hosting.dims import evaluate, shape_text
+from ptc.hosting.effects import Emit, emit_here
 from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Session
 from ptc.hosting.manifest import EntryInfo, Manifest, TensorInfo
+from ptc.hosting.results import Results
 from ptc.hosting.slots import LibraryAllocated, Slot, pointers
 from ptc.hosting.structure import builder
 from ptc.hosting.tensors import Operand, is_torch_tensor
@@ -84,6 +86,19 @@ class LoadedArtifact:
     def fork_session(self) -> LoadedArtifact:
         return LoadedArtifact(self._model)
 
+    def reset(self) -> None:
+        """Give the model's mutable state the values it was compiled with."""
+        with self._session.lock:
+            self._session.reset()
+
+    def on_emit(self, function: Emit | None) -> None:
+        """Have what the model prints, logs and warns of go to `function(channel, label, text)`.
+
+        The channel is `stdout`, `stderr`, `log` (label: `LEVEL:logger`) or `warning` (label: the
+        category). None: where Python's own print, logging and warnings go, as without this call.
+        """
+        self._session.emit = function or emit_here
+
     def peak_memory(self) -> int:
         """Bytes of working memory (weights not counted) used at most so far."""
         return self._session.peak_memory()
@@ -116,6 +131,9 @@ class LoadedEntry:
         names = [tensor.name for tensor in info.inputs]
         self._binder = Binder(info.arguments, names, info.name) if info.arguments else None
         self._build = builder(info.result) if info.result else tuple
+        self._variants = [builder(variant) for variant in info.variants]
+        if info.control:
+            session.listen()
         self._inputs = [Slot(tensor) for tensor in info.inputs]
         self._outputs = [Slot(tensor) for tensor in info.outputs]
         self._input_pointers = pointers([slot.descriptor for slot in self._inputs])
@@ -130,7 +148,10 @@ class LoadedEntry:
         else:
             values = list(args)
         as_torch = any(is_torch_tensor(value) for value in values)
-        return self._build(self.run(values, as_torch=as_torch))
+        if not self._variants:
+            return self._build(self.run(values, as_torch=as_torch))
+        outputs, variant = self._run(values, as_torch=as_torch)
+        return self._variants[variant](outputs)
 
     def __str__(self) -> str:
         inputs = ", ".join(f"{t.name}: {self.text(t)}" for t in self.info.inputs)
@@ -143,6 +164,10 @@ class LoadedEntry:
 
     def run(self, values: Sequence[Any], *, as_torch: bool = False) -> list[Any]:
         """Run on flat inputs in the manifest's order; gives flat outputs in its order."""
+        return self._run(values, as_torch=as_torch)[0]
+
+    def _run(self, values: Sequence[Any], *, as_torch: bool) -> tuple[list[Any], int]:
+        """The flat outputs, and which variant of the result they are."""
         infos = self.info.inputs
         if len(values) != len(infos):
             raise CompileError(
@@ -152,17 +177,28 @@ class LoadedEntry:
             )
         operands = [slot.take(value) for slot, value in zip(self._inputs, values, strict=True)]
         shapes = self._output_shapes(operands)
-        with self._session.lock:
-            for slot, given in zip(self._inputs, operands, strict=True):
-                slot.place(given.pointer, given.shape)
-            if None in shapes:
-                outputs = self._run_unsized(shapes, as_torch)
-            else:
-                outputs = self._run_sized(shapes, as_torch)
-        for given in operands:
-            if given.write_to is not None:
-                given.write_back()
-        return outputs
+        variant = 0
+        try:
+            with self._session.lock:
+                for slot, given in zip(self._inputs, operands, strict=True):
+                    slot.place(given.pointer, given.shape)
+                if self.info.control:
+                    outputs = self._run_control(as_torch)
+                    variant = self._session.variant() if self._variants else 0
+                elif None in shapes:
+                    outputs = self._run_unsized(shapes, as_torch)
+                else:
+                    outputs = self._run_sized(shapes, as_torch)
+        finally:  # what was written before the model raised stays written
+            for given in operands:
+                if given.write_to is not None:
+                    given.write_back()
+        return outputs, variant
+
+    def _run_control(self, as_torch: bool) -> list[Any]:
+        results = Results(self.info.outputs)
+        self._call(results.pointers)
+        return results.take(self._session, as_torch=as_torch)
 
     def _run_sized(self, shapes: Sequence[tuple[int, ...] | None], as_torch: bool) -> list[Any]:
         """Every output into memory made here."""

@@ -8,7 +8,8 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from ptc.hosting.abi import ABI_VERSION, Api, DLTensor, OpenOptions, Status
+from ptc.hosting.abi import ABI_VERSION, EMIT, Api, DLTensor, OpenOptions, Status
+from ptc.hosting.effects import CHANNELS, Emit, emit_here, exception_of
 from ptc.hosting.elf import SharedLibrary, inspect_library
 from ptc.hosting.manifest import Manifest, from_text
 from ptc.hosting.seal import (
@@ -46,6 +47,7 @@ _STATUS: dict[int, tuple[str, str, str]] = {
     ),
     Status.RUNTIME: ("PTC-R020", "a check inside the model failed", ""),
     Status.CANCELLED: ("PTC-R022", "the run was cancelled", ""),
+    Status.RAISED: ("PTC-R020", "the model raised an exception", ""),
 }
 
 
@@ -159,8 +161,26 @@ class Session:
         if status:
             raise status_error(status, "")
         self.handle = handle
+        self.emit: Emit = emit_here
+        self._texts: _Texts | None = None
         # The argument keeps the model open until this session is freed.
         self._free = weakref.finalize(self, _free_session, self.api, handle, model)
+
+    def listen(self) -> None:
+        """Have the library hand its texts to `emit`."""
+        if self._texts is None:
+            self._texts = _Texts(self)
+            self.api.set_emit(self.handle, self._texts.function, None)
+
+    def reset(self) -> None:
+        """Give buffers and numbers that runs changed the values of a new session."""
+        status = self.api.reset(self.handle)
+        if status:
+            raise status_error(status, "")
+
+    def variant(self) -> int:
+        """Which of an entry's variants the last result is."""
+        return int(self.api.variant(self.handle))
 
     def run(
         self, entry: int, inputs: Any, input_count: int, outputs: Any, output_count: int
@@ -168,9 +188,14 @@ class Session:
         """Run entry number `entry` on arrays of pointers (see `slots.pointers`). Raises
         CompileError of the code that fits the status."""
         status = self.api.run(self.handle, entry, inputs, input_count, outputs, output_count)
+        if self._texts is not None:
+            self._texts.raise_failure()
         if status:
-            message = self.api.last_error(self.handle) or b""
-            raise status_error(status, message.decode("utf-8", "replace"))
+            message = (self.api.last_error(self.handle) or b"").decode("utf-8", "replace")
+            if status == Status.RAISED:
+                name = self.api.exception_type(self.handle).decode()
+                raise exception_of(name, message[len(name) + 2 :])
+            raise status_error(status, message)
 
     def release(self, output: DLTensor) -> None:
         self.api.release(self.handle, ctypes.byref(output))
@@ -182,6 +207,33 @@ class Session:
     def peak_memory(self) -> int:
         """Bytes of working memory used at most so far."""
         return int(self.api.peak_memory(self.handle))
+
+
+class _Texts:
+    """The function that a library calls with its texts. What a Python function raises there cannot
+    pass through the library: the run is cancelled, and the exception raised after it."""
+
+    def __init__(self, session: Session) -> None:
+        self.failure: BaseException | None = None
+        owner = weakref.ref(session)  # no cycle: the session is freed when its owner lets go
+
+        def call(user: object, channel: int, label: bytes, text: Any, length: int) -> None:
+            session = owner()
+            if session is None or self.failure is not None:
+                return
+            content = ctypes.string_at(text, length).decode("utf-8", "replace")
+            try:
+                session.emit(CHANNELS[channel], (label or b"").decode(), content)
+            except BaseException as error:
+                self.failure = error
+                session.cancel()
+
+        self.function = EMIT(call)
+
+    def raise_failure(self) -> None:
+        failure, self.failure = self.failure, None
+        if failure is not None:
+            raise failure
 
 
 #: Files that were loaded from each path, as (device, inode): a path may be built anew meanwhile.

@@ -24,6 +24,8 @@ class TensorInfo:
 
     alias_of  outputs: number of the input whose storage eager's result shares (a library copies)
     mutated   inputs: the entry writes to it, in place
+    kind      outputs of an entry with control flow: `tensor`, `number` (a Python number), or `list`
+              and `numbers`, whose length data decides: dtype and shape are those of an element
     """
 
     name: str
@@ -31,6 +33,7 @@ class TensorInfo:
     shape: tuple[Dim, ...]
     alias_of: int | None = None
     mutated: bool = False
+    kind: str = "tensor"
 
     @property
     def type(self) -> ElementType:
@@ -55,6 +58,9 @@ class SizeInfo:
 
 @dataclass(frozen=True, slots=True)
 class EntryInfo:
+    """`control`: it has control flow, so that the library alone knows its results' shapes.
+    `variants`: the structures its result may have, where that depends on data."""
+
     name: str
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
@@ -63,6 +69,8 @@ class EntryInfo:
     result: Mapping[str, Any] | None = None
     operators: int = 0
     kernels: int = 0
+    control: bool = False
+    variants: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,8 @@ def _entry(data: Mapping[str, Any]) -> EntryInfo:
         result=data.get("result"),
         operators=int(data.get("operators", 0)),
         kernels=int(data.get("kernels", 0)),
+        control=bool(data.get("control", False)),
+        variants=tuple(data.get("variants", ())),
     )
 
 
@@ -194,6 +204,7 @@ def _tensor(data: Mapping[str, Any]) -> TensorInfo:
         tuple(data["shape"]),
         data.get("alias_of"),
         bool(data.get("mutated", False)),
+        str(data.get("kind", "tensor")),
     )
 
 

@@ -98,9 +98,9 @@ class LibraryAllocated:
     """An output whose memory and shape come from the library. Made anew for each call, since the
     library writes its own addresses into the descriptor."""
 
-    def __init__(self, info: TensorInfo) -> None:
+    def __init__(self, info: TensorInfo, given: DLTensor | None = None) -> None:
         self.slot = Slot(info)
-        self.descriptor = self.slot.descriptor
+        self.descriptor = self.slot.descriptor if given is None else given
 
     def copy(self, *, as_torch: bool) -> Any:
         """The output in memory of its own."""

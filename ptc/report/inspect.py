@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ptc.artifact.describe import CompiledEntry, codegen_entry
+from ptc.artifact.describe import CompiledEntry, straight_entry
 from ptc.autograd.functionalise import functionalise
 from ptc.backends.registry import BackendOptions, resolve_backend
 from ptc.capture.api import CapturedFrame
@@ -86,7 +86,7 @@ class Segment:
         scheduled = schedule(loops, Options(freeze=True))
         if stage == "scheduled":
             return print_loops(scheduled)
-        entry = codegen_entry(CompiledEntry(self.name, aten, scheduled))
+        entry = straight_entry(CompiledEntry(self.name, aten, scheduled))
         files = generate([entry], name=aten.name).sources.files()
         return "\n".join(f"// ==== {name}\n{text}" for name, text in files.items())
 
