@@ -2,11 +2,14 @@
 
 A key is a digest of everything that determines the bytes. Entries appear atomically (several
 processes may build at once), are touched when used, and the oldest are removed when the folder
-grows over its bound. A cache that cannot be written is not an error: building goes on without it.
+grows over its bound. Each ends with a digest of its bytes, which ELF tools do not read: a damaged
+library would kill the process that loads it. A cache that cannot be written is not an error:
+building goes on without it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from contextlib import suppress
@@ -18,6 +21,7 @@ from ptc.support.dumps import write_atomically
 #: Bytes kept in all; checked at most once in `_TRIM_SECONDS`, by whichever process comes first.
 DEFAULT_LIMIT = 2 << 30
 _TRIM_SECONDS = 600.0
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,15 @@ class ObjectCache:
         return self.folder / key[:2] / f"{key[2:]}{suffix}"
 
     def find(self, key: str, suffix: str) -> Path | None:
-        """The entry, marked as used, or None."""
+        """The entry, marked as used, or None. A damaged one is removed."""
         path = self.path(key, suffix)
         try:
-            if path.stat().st_size == 0:
-                return None
+            data = path.read_bytes()
         except OSError:
+            return None
+        if data[-_DIGEST_BYTES:] != hashlib.sha256(data[:-_DIGEST_BYTES]).digest():
+            with suppress(OSError):
+                path.unlink()
             return None
         with suppress(OSError):
             os.utime(path)
@@ -47,7 +54,7 @@ class ObjectCache:
         """Add an entry; None if the folder cannot be written."""
         path = self.path(key, suffix)
         try:
-            write_atomically(path, data)
+            write_atomically(path, data + hashlib.sha256(data).digest())
         except OSError:
             return None
         self._trim_sometimes()

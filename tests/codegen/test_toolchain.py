@@ -68,6 +68,13 @@ def test_damaged_entries_are_not_used(tmp_path: Path) -> None:
     built = toolchain.build(sources(), Target(), cache=tmp_path)
     built.library.write_bytes(b"")
     assert answer(toolchain.build(sources(), Target(), cache=tmp_path).library) == 42
+    for spoil in (lambda data: data[:-1], lambda data: data[:900] + b"\xff" + data[901:]):
+        for path in [*tmp_path.rglob("*.o"), *tmp_path.rglob("*.so")]:
+            content = path.read_bytes()
+            path.unlink()  # a library that this process has loaded keeps its bytes
+            path.write_bytes(spoil(content))
+        again = toolchain.build(sources(), Target(), cache=tmp_path)
+        assert again.compiled == 1 and answer(again.library) == 42
 
 
 def test_concurrent_builds(tmp_path: Path) -> None:
@@ -89,7 +96,7 @@ def test_unwritable_cache_still_builds(tmp_path: Path) -> None:
 def test_cache_is_bounded(tmp_path: Path) -> None:
     cache = ObjectCache(tmp_path, limit=2500)
     for number in range(4):
-        path = cache.store(f"{number}" * 8, ".o", bytes(1000))
+        path = cache.store(f"{number}" * 8, ".o", bytes(968))
         assert path is not None
         os.utime(path, (number, number))
     cache.find("0" * 8, ".o")  # the oldest becomes the newest
