@@ -79,7 +79,16 @@ def _checked_library(case: Case, folder: Path) -> None:
 
 
 def _compile(case: Case, _: Path) -> None:
+    harness.compare(harness.eager(case), harness.compiled(case, control_flow=True))
+
+
+def _compile_with_breaks(case: Case, _: Path) -> None:
     harness.compare(harness.eager(case), harness.compiled(case))
+
+
+def _breaks(case: Case, _: Path) -> None:
+    """Capture and graph breaks alone: torch runs the graphs."""
+    harness.compare(harness.eager(case), harness.compiled(case, backend="eager"))
 
 
 def _export(case: Case, _: Path) -> None:
@@ -109,6 +118,8 @@ WAYS: dict[str, Callable[[Case, Path], None]] = {
     "library": _library,
     "checked": _checked_library,
     "compile": _compile,
+    "compile-breaks": _compile_with_breaks,
+    "breaks": _breaks,
     "torch.export": _export,
     "torch.onnx": _onnx,
     "torch.jit.script": _script,

@@ -25,6 +25,7 @@ import torch
 from torch import nn
 
 import ptc
+from ptc.dispatch.notices import CompileNotice
 from ptc.support.diagnostics import CompileError
 from tests.zoo.case import Case
 
@@ -68,12 +69,11 @@ def library(case: Case, folder: Path, *, check: bool = False) -> list[Call]:
     return observe(case, artifact.load(), lambda: None, name_of_reported)
 
 
-def compiled(case: Case) -> list[Call]:
-    """The calls of `ptc.compile` with control flow in the graph."""
+def compiled(case: Case, **options: Any) -> list[Call]:
+    """The calls of `ptc.compile` with these options."""
     model = case.make()
-    with logging_at(logging.INFO):
-        fast = ptc.compile(model, control_flow=True)
-        return observe(case, fast, lambda: state_of(model), name_of_raised)
+    fast = ptc.compile(model, **options)
+    return observe(case, fast, lambda: state_of(model), name_of_raised)
 
 
 def observe(
@@ -251,7 +251,11 @@ def _recorded(call: Call) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         call.printed = text.getvalue()
-        call.warned = [(w.category.__name__, str(w.message)) for w in caught]
+        call.warned = [
+            (w.category.__name__, str(w.message))
+            for w in caught
+            if not issubclass(w.category, CompileNotice)
+        ]
 
 
 @contextlib.contextmanager

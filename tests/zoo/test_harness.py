@@ -118,6 +118,7 @@ def test_peers_are_judged_by_their_results() -> None:
     assert attempt(undriven, "torch.export").status == "failed"
 
 
+@pytest.mark.slow  # two processes that import torch
 def test_a_worker_answers_and_is_replaced() -> None:
     names = ["halve_until_small", "number_kinds"]
     told: list[Outcome] = []
