@@ -176,7 +176,10 @@ class TorchMachine(Machine):
     ) -> Value:
         """Run a torch function on fakes; it becomes a node if its result is a tensor, or if it
         changes one."""
-        if _name_of(target).rpartition(".")[2] in _TAKES_NUMBERS:
+        name = _name_of(target).rpartition(".")[2]
+        if name.startswith("quantize_per_"):  # fake tensors are never quantised
+            raise GraphBreak("PTC-B004", f"{name} gives a quantised tensor")
+        if name in _TAKES_NUMBERS:
             args = [*args[:1], *map(known_number, args[1:])]
             kwargs = {name: known_number(value) for name, value in kwargs.items()}
         fake_args = [self.host_argument(arg) for arg in args]

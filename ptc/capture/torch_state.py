@@ -1,4 +1,5 @@
-"""The process's state that torch programs set and restore: grad mode and autocast.
+"""The process's state that torch programs set and restore: grad mode and autocast; and the modes
+around a call that change what torch functions do.
 
 During capture the real state follows the program, so that operators on fake tensors behave as they
 would; every change is journalled, becomes a node of the graph, and is set again by the generated
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd import forward_ad
+from torch.utils._device import DeviceContext
 
 if TYPE_CHECKING:
     from ptc.capture.rebuild import Rebuilder
@@ -99,3 +102,28 @@ def leave(emit: Rebuilder, on_entry: tuple[Any, ...]) -> None:
 
 def _literal(emit: Rebuilder, value: Any) -> str:
     return repr(value) if isinstance(value, (bool, str)) else emit.name(value, "value")
+
+
+#: What is true where a function, transform (`torch.vmap` and its like), dispatch mode or the tracer
+#: of TorchScript may intercept torch functions.
+MODES: tuple[Callable[[], Any], ...] = (
+    torch._C._len_torch_function_stack,
+    torch._C._len_torch_dispatch_stack,
+    torch._C._functorch.peek_interpreter_stack,  # type: ignore[attr-defined]
+    torch._C._get_tracing_state,
+)
+
+
+def modes_active() -> bool:
+    """Whether torch functions do more than their own work: inside a transform, under a dispatch
+    mode (counters of operators, fake tensors) or a function mode, or where forward-mode derivatives
+    are taken. `torch.set_default_device` for the CPU is a mode too, which changes nothing."""
+    if any(active() for active in MODES[1:]) or forward_ad._current_level >= 0:
+        return True
+    count = torch._C._len_torch_function_stack()
+    return count > 0 and not all(map(_changes_nothing, range(count)))
+
+
+def _changes_nothing(level: int) -> bool:
+    mode = torch._C._get_function_stack_at(level)
+    return isinstance(mode, DeviceContext) and torch.device(mode.device).type == "cpu"

@@ -7,7 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
+from ptc.capture import torch_state
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import VALUE, StrideRecipe, stride_recipe
 from ptc.capture.guards import Guard, guard_rule
@@ -26,9 +28,8 @@ _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 @wraps_subclasses(torch.Tensor)
 def _tensor(vm: TorchMachine, obj: torch.Tensor, source: Source) -> Value:
-    if (type(obj) not in _PLAIN_TENSORS or obj.layout is not torch.strided) and (
-        not isinstance(obj, torch.nn.Parameter) or obj.layout is not torch.strided
-    ):
+    plain = type(obj) in _PLAIN_TENSORS or isinstance(obj, torch.nn.Parameter)
+    if not plain or obj.layout is not torch.strided or obj.is_quantized:
         vm.guard("TYPE", source, fixed(type(obj), type(obj).__name__))
         return OpaqueValue(type(obj), source, obj)
     sizes = vm.symbolic_sizes(obj, source)
@@ -231,9 +232,27 @@ def _default_dtype(guard: Guard, ref: str, names: Names) -> str:
     return f"{names(torch.get_default_dtype, 'get_default_dtype')}() is {dtype}"
 
 
-@guard_rule("GLOBAL_HOOKS", "no module hooks are registered for all modules", rank=0)
+@guard_rule(
+    "GLOBAL_HOOKS",
+    lambda g: f"module hooks {'' if g.payload else 'do not '}exist that are for all modules",
+    rank=0,
+)
 def _global_hooks(guard: Guard, ref: str, names: Names) -> str:
-    return f"not {names(any_global_hook, 'any_global_hook')}()"
+    return f"{names(any_global_hook, 'any_global_hook')}() is {guard.payload}"
+
+
+@guard_rule(
+    "MODES",
+    lambda g: f"torch functions are {'' if g.payload else 'not '}intercepted by a mode",
+    rank=0,
+)
+def _modes(guard: Guard, ref: str, names: Names) -> str:
+    active = f"{names(torch_state.modes_active, 'modes_active')}()"
+    if guard.payload:
+        return active
+    some = [f"{names(count, count.__name__)}()" for count in torch_state.MODES]
+    some.append(f"{names(forward_ad, 'forward_ad')}._current_level >= 0")
+    return f"not (({' or '.join(some)}) and {active})"
 
 
 def any_global_hook() -> bool:
@@ -254,6 +273,14 @@ def guard_ambient(vm: TorchMachine) -> None:
     vm.guard("AUTOCAST", None, autocast_state())
     default = torch.get_default_dtype()
     vm.guard("DEFAULT_DTYPE", None, fixed(default, str(default).replace("torch.", "")))
-    if any_global_hook():
+    hooks, modes = any_global_hook(), torch_state.modes_active()
+    vm.guard("GLOBAL_HOOKS", None, hooks)
+    vm.guard("MODES", None, modes)
+    if hooks:
         raise GraphBreak("PTC-B016", "hooks are registered for all modules")
-    vm.guard("GLOBAL_HOOKS", None)
+    if modes:
+        raise GraphBreak(
+            "PTC-B016",
+            "the call is inside a mode or transform that intercepts torch functions",
+            "compile what is inside of `torch.vmap` and its like as part of the outer function",
+        )

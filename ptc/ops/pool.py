@@ -5,6 +5,7 @@ A window is a nest of REDUCE loops; what lies outside the image is masked out of
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,10 @@ import torch
 
 from ptc.loops import build as b
 from ptc.loops.index import Index, maximum, minimum, product
-from ptc.loops.nodes import DType, Expr, LoopKind
+from ptc.loops.nodes import DType, Expr, LoopKind, Ref
 from ptc.ops.dtypes import accumulation_type, compute_type
 from ptc.ops.nests import loops
-from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
+from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
 from ptc.ops.reduce import lowest
 from ptc.ops.registry import lowers, samples
 from ptc.ops.shapes import ONE, ZERO, ravel
@@ -127,26 +128,48 @@ def _max_pool(ctx: LoweringContext, x: TensorValue, windows: Sequence[_Window]) 
 
 
 def _max_positions(ctx: LoweringContext, x: TensorValue, windows: Sequence[_Window]) -> TensorValue:
-    """Row-major positions of the maxima in the image, the first of equals. With several NaN in one
-    window it is the first of them, where eager has the last."""
+    """Row-major positions of the maxima in the image."""
     out = ctx.empty(_shape(x, windows), DType.I64)
     acc = compute_type(x.dtype)
     rank = len(windows)
     sizes = x.shape[-rank:]
     with ctx.kernel() as k, loops(k, out.shape) as index:
-        best = k.accumulator("argmax", lowest(acc), acc)
+        position = _Position(k, acc)
         with loops(k, [w.taps for w in windows], LoopKind.REDUCE, "r") as taps:
             place = _place(windows, index, taps)
             value = b.cast(ctx.load(x, (*index[:-rank], *place), *_guard(windows, place, x)), acc)
             at = b.index_value(ravel(place, sizes), DType.I64)
             mask = _inside(windows, place)
             if mask is None:
-                k.update(best, value, at)
+                position.update(value, at)
             else:
                 with k.condition(mask):
-                    k.update(best, value, at)
-        k.store(out, index, best)
+                    position.update(value, at)
+        k.store(out, index, position.value())
     return out
+
+
+class _Position:
+    """Where a window's maximum is: the first of equals, but the last of several NaN."""
+
+    def __init__(self, kernel: KernelBuilder, dtype: DType) -> None:
+        self._kernel = kernel
+        self._best = kernel.accumulator("argmax", lowest(dtype), dtype)
+        self._nan: Ref | None = None
+        if dtype.is_float:
+            # Positions grow from tap to tap.
+            self._nan = kernel.accumulator("max", b.literal(-1, DType.I64), DType.I64)
+
+    def update(self, value: Expr, at: Expr) -> None:
+        self._kernel.update(self._best, value, at)
+        if self._nan is not None:
+            place = b.where(b.isnan(value), at, b.literal(-1, DType.I64))
+            self._kernel.update(self._nan, place)
+
+    def value(self) -> Expr:
+        if self._nan is None:
+            return self._best
+        return b.where(b.ge(self._nan, 0), self._nan, self._best)
 
 
 def _guard(
@@ -416,18 +439,21 @@ def _adaptive_max(
     acc = compute_type(x.dtype)
     out = ctx.empty(_adaptive_shape(x, windows), DType.I64 if positions else x.dtype)
     with ctx.kernel() as k, loops(k, out.shape) as index:
-        best = k.accumulator("argmax" if positions else "max", lowest(acc), acc)
+        position = _Position(k, acc) if positions else None
+        best = k.accumulator("max", lowest(acc), acc) if position is None else None
         with loops(k, [w.taps for w in windows], LoopKind.REDUCE, "r") as taps:
             place, mask = _adaptive_place(windows, index[-rank:], taps)
             other = None if mask is None else lowest(x.dtype)
             value = b.cast(ctx.load(x, (*index[:-rank], *place), mask, other), acc)
-            at = b.index_value(ravel(place, x.shape[-rank:]), DType.I64) if positions else None
-            if mask is None:
-                k.update(best, value, at)
-            else:
-                with k.condition(mask):
-                    k.update(best, value, at)
-        k.store(out, index, b.cast(best, out.dtype))
+            with contextlib.nullcontext() if mask is None else k.condition(mask):
+                if position is not None:
+                    position.update(value, b.index_value(ravel(place, x.shape[-rank:]), DType.I64))
+                elif best is not None:
+                    k.update(best, value)
+        if position is not None:
+            k.store(out, index, position.value())
+        elif best is not None:
+            k.store(out, index, b.cast(best, x.dtype))
     return out
 
 
@@ -440,6 +466,7 @@ samples(
     sample(T("f32[2,9,8]"), [3, 2], [1, 2], [1, 0], [2, 1], exact=True),
     sample(T("f32[1,2,8,9]"), [3, 3], [2, 2], [1, 1], [1, 1], True, exact=True),
     sample(T("f32[1,1,19,19]"), [3, 3], [2, 2], [1, 1], exact=True),
+    sample(T("f32[1,2,9,20]", special=True), [3, 3], [1, 1], [1, 1], exact=True),
     sample(T("bf16[1,2,6,6]"), [2, 2], exact=True),
     sample(T("f32[1,2,6,6]", low=-9.0, high=-1.0), [3, 3], [1, 1], [1, 1], exact=True),
     sample(T("f32[1,2,7,7]"), [2, 2], [3, 3], [0, 0], [1, 1], True, exact=True),
@@ -487,6 +514,7 @@ samples(
     sample(T("f32[2,3,8,6]"), [4, 3], exact=True),
     sample(T("f32[2,3,7,5]"), [3, 4], exact=True),
     sample(T("f32[1,1,9,9]"), [4, 4], exact=True),
+    sample(T("f32[1,2,9,20]", special=True), [3, 5], exact=True),
 )
 samples(aten.adaptive_max_pool3d.default, sample(T("f32[1,2,5,4,6]"), [2, 4, 3], exact=True))
 samples(

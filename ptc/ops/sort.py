@@ -148,10 +148,11 @@ def decompose_median(
     size = x.shape[dim] if x.dim() else 1
     value, place = _pick(values, places, dim, (size - 1) // 2, keepdim)
     if x.dtype.is_floating_point:
-        last_value, last_place = _pick(values, places, dim, size - 1, keepdim)
+        last_value, _ = _pick(values, places, dim, size - 1, keepdim)
         broken = torch.isnan(last_value)
         value = torch.where(broken, last_value, value)
-        place = torch.where(broken, last_place, place)
+        first_place = torch.isnan(x).to(torch.int32).argmax(dim, keepdim)
+        place = torch.where(broken, first_place, place)
     return value, place
 
 
@@ -243,6 +244,7 @@ samples_for(
     sample(T("f32[3,8]"), 0, True, exact=True),
     sample(T("f32[]"), 0, exact=True),
 )
+samples(aten.median.dim, sample(T("f32[3,40]", special=True), 1, exact=True))
 samples(aten.nanmedian.dim, sample(T("f32[3,40]", special=True), 1), sample(T("i64[5]"), 0))
 samples_for(
     (aten.median.default, aten.nanmedian.default),

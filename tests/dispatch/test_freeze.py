@@ -83,8 +83,8 @@ def _assign(model: nn.Module) -> None:
 
 def _train(model: nn.Module) -> None:
     model.train()
-    optimizer = torch.optim.SGD(model.parameters(), 0.5)
-    model(torch.arange(12.0).reshape(4, 3)).square().sum().backward()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    model(torch.arange(12.0).sin().reshape(4, 3)).pow(3).sum().backward()
     optimizer.step()
     model.eval()
 
