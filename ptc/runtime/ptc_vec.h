@@ -16,6 +16,8 @@
 
 #include <stdint.h>
 
+#include "ptc_moves.h"
+
 #if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
 #define PTC_AVX512 1
 #define PTC_VLEN 16

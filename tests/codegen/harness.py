@@ -1,9 +1,12 @@
-"""Builds programs and runs the library through ctypes, with poisoned memory and guard bands."""
+"""Builds programs and runs the library through ctypes, with poisoned memory and guard bands.
+
+Inputs, weights and outputs lie one element behind a boundary of 64 bytes, as `x[1:]` may.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,8 +52,12 @@ class Library:
         weights: Mapping[str, np.ndarray] | None = None,
         sizes: Mapping[str, int] | None = None,
         entry: str = "forward",
+        invoke: Callable[..., int] | None = None,
     ) -> list[Any]:
-        """Outputs of `run_raw`, after checking that nothing outside of them was written."""
+        """Outputs of `run_raw`, after checking that nothing outside of them was written.
+
+        `invoke` calls it in some other way, with the same arguments.
+        """
         program = self.entries[entry].program
         given = {**inputs, **(weights or {})}
         known = interpreter.bind_sizes(program, given, sizes or {})
@@ -70,7 +77,7 @@ class Library:
                 else tuple(int(d.evaluate(known)) for d in program.buffers[output].shape)
             )
             size = int(np.prod(shape)) * dtype.itemsize
-            block = np.full(size + 2 * GUARD, 0xFF, np.uint8)
+            block = odd_bytes(size + 2 * GUARD, dtype.itemsize)
             blocks.append((block, size))
             shapes.append((shape, dtype))
             pointers.append(block.ctypes.data + GUARD)
@@ -78,7 +85,7 @@ class Library:
         values = [known[s.symbol] for s in program.sizes]
         size_array = (ctypes.c_int64 * max(len(values), 1))(*values)
         index = self.api.entry_index(entry.encode())
-        status = self.api.run_raw(self.session, index, array, size_array)
+        status = (invoke or self.api.run_raw)(self.session, index, array, size_array)
         if status:
             raise NativeError(f"{status}: {self.api.last_error(self.session).decode()}")
         results: list[Any] = []
@@ -102,6 +109,13 @@ class Library:
         self.api.close(self.model)
 
 
+def odd_bytes(size: int, itemsize: int) -> np.ndarray:
+    """`size` bytes of 0xFF, `itemsize` behind a boundary of 64 bytes."""
+    block = np.full(size + 128, 0xFF, np.uint8)
+    start = -block.ctypes.data % 64 + itemsize
+    return block[start : start + size]
+
+
 def in_memory(buffer: Buffer, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
     """`values` laid out with the buffer's strides; memory between elements is poison."""
     shape = [int(d.evaluate(sizes)) for d in buffer.shape]
@@ -109,7 +123,7 @@ def in_memory(buffer: Buffer, values: np.ndarray, sizes: Mapping[str, int]) -> n
     span = (
         1 + sum(s * (d - 1) for s, d in zip(strides, shape, strict=True)) if 0 not in shape else 1
     )
-    block = np.full(span * buffer.dtype.itemsize, 0xFF, np.uint8).view(values.dtype)
+    block = odd_bytes(span * buffer.dtype.itemsize, buffer.dtype.itemsize).view(values.dtype)
     view = np.lib.stride_tricks.as_strided(
         block, shape, [s * values.dtype.itemsize for s in strides], writeable=True
     )

@@ -6,6 +6,7 @@ forty alone. Default: scheduled programs, static and dynamic in turn; `-m slow` 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,8 +76,15 @@ def compiled_program(case: Case, *, dynamic: bool, scheduled: bool) -> Program |
     return schedule(loops) if scheduled else loops
 
 
-def verdict(library: Library, entry: str, case: Case, *, dynamic: bool) -> str | None:
-    """Why the compiled case is wrong, or None."""
+def verdict(
+    library: Library,
+    entry: str,
+    case: Case,
+    *,
+    dynamic: bool,
+    invoke: Callable[..., int] | None = None,
+) -> str | None:
+    """Why the compiled case is wrong, or None. `invoke`: see `Library.run`."""
     arguments = sampling.draw(case.row)
     call = sampling.single_call(case.op, arguments, dynamic=dynamic)
     program = library.entries[entry].program
@@ -86,7 +94,7 @@ def verdict(library: Library, entry: str, case: Case, *, dynamic: bool) -> str |
     }
     sizes = sampling.sizes_of(call, arguments)
     try:
-        got = library.run(inputs, sizes=sizes, entry=entry)
+        got = library.run(inputs, sizes=sizes, entry=entry, invoke=invoke)
     except NativeError as error:
         return str(error)
     types = [n.dtype for n in call.graph.graph.output_node().meta["val"]]

@@ -188,3 +188,16 @@ def test_masks(lib: ctypes.CDLL) -> None:
         lib.masks(out.pointer, given[0].pointer, given[1].pointer, long(n))
         want = [a & b, a | b, a ^ b, ~a, np.arange(w) < n, [a.any(), a.all(), b.any(), b.all()]]
         np.testing.assert_array_equal(out.array, np.concatenate(want))
+
+
+@pytest.mark.parametrize("offset", range(1, 16, 2))
+def test_moves_demand_no_alignment(lib: ctypes.CDLL, offset: int) -> None:
+    """Even where the compiler has every reason to believe that an address is aligned."""
+    w = lib.lanes()
+    block = np.full(4 * w + 64, np.nan, np.float32)
+    start = -block.ctypes.data % 64 // 4 + offset
+    x, out = block[start : start + w], block[start + 2 * w : start + 3 * w]
+    x[:] = np.arange(w)
+    lib.twice_typed(ctypes.c_void_p(out.ctypes.data), ctypes.c_void_p(x.ctypes.data))
+    np.testing.assert_array_equal(out, 2 * np.arange(w))
+    assert np.isnan(block).sum() == block.size - 2 * w
