@@ -1,9 +1,11 @@
 // Vectors from and to memory: whole, partial, strided, indexed, masked, lane by lane. Comes with
 // ptc_vec.h, which it is part of.
+//
+// ptc_vec.h comes first even for who includes this file alone; it includes this file at its end.
+#include "ptc_vec.h"
+
 #ifndef PTC_MEMORY_H
 #define PTC_MEMORY_H
-
-#include "ptc_vec.h"
 
 namespace ptc {
 

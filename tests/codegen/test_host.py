@@ -188,6 +188,58 @@ def test_outputs_given_and_allocated(scale: Model) -> None:
     scale.api.close(scale.model)
 
 
+WIDE = """
+    program wide
+    size s0 "n" [1..]
+    input x: f32[s0] strides(1)
+    input z: f64[s0] strides(1)
+    output y: f32[s0] strides(1)
+    output d: f64[s0] strides(1)
+    output b: bool[s0] strides(1)
+    temp t: f32[s0] strides(1)
+    inputs x, z
+    outputs y, d, b
+    kernel first:
+      for i in s0 vector:
+        t[i] = mul(x[i], x[i])
+    kernel second:
+      for i in s0 vector:
+        y[i] = sub(t[i], x[i])
+        d[i] = add(z[i], cast:f64(t[i]))
+        b[i] = lt(t[i], 4.0:f32)
+"""
+
+
+@pytest.mark.parametrize("by_offset", [False, True])
+def test_tensors_begin_at_any_element(tmp_path: Path, by_offset: bool) -> None:
+    """Inputs `x[k:]` and outputs of the caller's, by their address or by `byte_offset`."""
+    model = Model(library(tmp_path, [Entry("forward", program(WIDE))]), "sample")
+    session = model.session()
+
+    def part(whole: np.ndarray, begin: int, count: int) -> DLTensor:
+        if by_offset:
+            return tensor(whole[:count], byte_offset=begin * whole.itemsize)
+        return tensor(whole[begin : begin + count])
+
+    for begin in range(1, 18):
+        for count in (1, 7, 64, 75):
+            x = np.linspace(-3, 3, 100, dtype=np.float32)
+            z = np.linspace(5, 6, 100)
+            outs = [np.full(100, 9, dtype) for dtype in (np.float32, np.float64, np.bool_)]
+            cut = slice(begin, begin + count)
+            status = model.run(
+                session, "forward", [part(x, begin, count), part(z, begin + 1, count)],
+                [part(o, begin, count) for o in outs],
+            )  # fmt: skip
+            assert status == (0, "")
+            square = x[cut] * x[cut]
+            wanted = (square - x[cut], z[begin + 1 :][:count] + square, square < 4)
+            for got, expected in zip(outs, wanted, strict=True):
+                np.testing.assert_allclose(got[cut], expected, rtol=1e-6, atol=1e-6)
+                outside = np.delete(got, np.arange(begin, begin + count))
+                assert (outside == np.array(9).astype(got.dtype)).all()
+
+
 @pytest.mark.parametrize(
     ("given", "status", "words"),
     [
