@@ -1,9 +1,10 @@
-// Doubles as exact decimal digits, and back: what text and decimal rounding of Python's floats need.
+// Doubles as exact decimal digits, and back: what text and decimal rounding of Python's floats
+// need.
 //
 // Owns the exact expansion, the shortest digits that read back as the same double, rounding to a
-// number of digits (half to even on the exact value) and the nearest double of digits. Everything is
-// integer arithmetic: no libc, no locale, no rounding error. Knows nothing of signs and layouts of
-// text (ptc_text.h).
+// number of digits (half to even on the exact value) and the nearest double of digits. Everything
+// is integer arithmetic: no libc, no locale, no rounding error. Knows nothing of signs and layouts
+// of text (ptc_text.h).
 #ifndef PTC_DECIMAL_H
 #define PTC_DECIMAL_H
 
@@ -174,7 +175,8 @@ struct Decimal {
   }
   // The fewest digits that read back as |x|, finite; of several the nearest ones.
   void set_shortest(double x);
-  // The nearest double, ties to even; inf beyond the largest. At most 400 digits, |point| below 800.
+  // The nearest double, ties to even; inf beyond the largest. At most 400 digits, |point| below
+  // 800.
   double value() const;
 };
 

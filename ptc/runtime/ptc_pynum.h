@@ -1,10 +1,10 @@
 // Python's numbers: int (64 bits, overflow reported), float and bool with Python's meaning.
 //
 // Owns one function template py_<operation><R>(numbers, operands...) for each operation of the
-// control flow IR (ptc/graph/control.py), dots as underscores. Operands are int64_t, double or bool;
-// R is the target's type, Python's own result type or a wider one (bool -> int -> float). No operands
-// trap: what Python raises and what does not fit 64 bits goes into `Numbers`. Knows no text and no
-// tensors. Mathematics comes from libm, as CPython's does.
+// control flow IR (ptc/graph/control.py), dots as underscores. Operands are int64_t, double or
+// bool; R is the target's type, Python's own result type or a wider one (bool -> int -> float). No
+// operands trap: what Python raises and what does not fit 64 bits goes into `Numbers`. Knows no
+// text and no tensors. Mathematics comes from libm, as CPython's does.
 #ifndef PTC_PYNUM_H
 #define PTC_PYNUM_H
 
@@ -34,14 +34,18 @@ namespace detail {
 
 template <class A, class B> constexpr bool same_number = false;
 template <class A> constexpr bool same_number<A, A> = true;
-template <class A> constexpr bool is_number =
+template <class A>
+constexpr bool is_number =
     same_number<A, int64_t> || same_number<A, double> || same_number<A, bool>;
 template <class A> constexpr bool is_float_number = same_number<A, double>;
 template <class A, class B> constexpr bool either_float = is_float_number<A> || is_float_number<B>;
 template <class A, class B> constexpr bool both_bool = same_number<A, bool> && same_number<B, bool>;
 
 // 0 bool, 1 int, 2 float.
-template <class A> constexpr int number_rank = same_number<A, bool> ? 0 : is_float_number<A> ? 2 : 1;
+template <class A>
+constexpr int number_rank = same_number<A, bool> ? 0
+                            : is_float_number<A> ? 2
+                                                 : 1;
 
 template <class R, class N> inline R number_as(N value) {
   static_assert(is_number<R> && is_number<N>, "a Python number is int64_t, double or bool");
@@ -211,7 +215,8 @@ inline double round_float(Numbers& n, double x, int64_t digits) {
   return __builtin_copysign(result, x);
 }
 
-// sqrt(a*a + b*b) to the nearest double in practice: the squares' and the root's errors are carried.
+// sqrt(a*a + b*b) to the nearest double in practice: the squares' and the root's errors are
+// carried.
 inline double hypot(double a, double b) {
   a = __builtin_fabs(a);
   b = __builtin_fabs(b);
@@ -232,7 +237,8 @@ inline double hypot(double a, double b) {
     small *= power_of_two(600);
   }
   const double big_square = opaque(big * big), small_square = opaque(small * small);
-  const double low = __builtin_fma(big, big, -big_square) + __builtin_fma(small, small, -small_square);
+  const double low =
+      __builtin_fma(big, big, -big_square) + __builtin_fma(small, small, -small_square);
   const double sum = big_square + small_square;
   const double lost = small_square - (sum - big_square);
   const double root = __builtin_sqrt(sum);
@@ -250,23 +256,25 @@ inline int64_t int_sqrt(int64_t x) {
 
 }  // namespace detail
 
-// --- arithmetic -----------------------------------------------------------------------------------
+// --- arithmetic
+// -----------------------------------------------------------------------------------
 
-#define PTC_PY_UNARY(NAME) template <class R, class A> inline R py_##NAME([[maybe_unused]] Numbers& n, A a)
+#define PTC_PY_UNARY(NAME) \
+  template <class R, class A> inline R py_##NAME([[maybe_unused]] Numbers& n, A a)
 #define PTC_PY_BINARY(NAME) \
   template <class R, class A, class B> inline R py_##NAME([[maybe_unused]] Numbers& n, A a, B b)
 
-#define PTC_PY_ARITHMETIC(NAME, BUILTIN, FLOAT)                       \
-  PTC_PY_BINARY(NAME) {                                               \
-    using namespace detail;                                           \
-    if constexpr (either_float<A, B>) {                               \
-      const double x = (double)a, y = (double)b;                      \
-      return number_as<R>(FLOAT);                                     \
-    } else {                                                          \
-      int64_t r;                                                      \
-      const bool overflowed = BUILTIN((int64_t)a, (int64_t)b, &r);    \
-      return number_as<R>(checked(n, overflowed, r));                 \
-    }                                                                 \
+#define PTC_PY_ARITHMETIC(NAME, BUILTIN, FLOAT)                    \
+  PTC_PY_BINARY(NAME) {                                            \
+    using namespace detail;                                        \
+    if constexpr (either_float<A, B>) {                            \
+      const double x = (double)a, y = (double)b;                   \
+      return number_as<R>(FLOAT);                                  \
+    } else {                                                       \
+      int64_t r;                                                   \
+      const bool overflowed = BUILTIN((int64_t)a, (int64_t)b, &r); \
+      return number_as<R>(checked(n, overflowed, r));              \
+    }                                                              \
   }
 PTC_PY_ARITHMETIC(add, __builtin_add_overflow, x + y)
 PTC_PY_ARITHMETIC(sub, __builtin_sub_overflow, x - y)
@@ -346,20 +354,21 @@ PTC_PY_UNARY(abs) {
     return (int64_t)a < 0 ? py_neg<R>(n, (int64_t)a) : detail::number_as<R>((int64_t)a);
 }
 
-// --- bits -----------------------------------------------------------------------------------------
+// --- bits
+// -----------------------------------------------------------------------------------------
 
 PTC_PY_UNARY(invert) {
   static_assert(!detail::is_float_number<A>, "bits of a float");
   return detail::number_as<R>(~(int64_t)a);
 }
-#define PTC_PY_BITS(NAME, OPERATOR)                                             \
-  PTC_PY_BINARY(NAME) {                                                         \
-    static_assert(!detail::either_float<A, B>, "bits of a float");              \
-    const int64_t r = (int64_t)a OPERATOR(int64_t) b;                           \
-    if constexpr (detail::both_bool<A, B>)                                      \
-      return detail::number_as<R>((bool)r);                                     \
-    else                                                                        \
-      return detail::number_as<R>(r);                                           \
+#define PTC_PY_BITS(NAME, OPERATOR)                                \
+  PTC_PY_BINARY(NAME) {                                            \
+    static_assert(!detail::either_float<A, B>, "bits of a float"); \
+    const int64_t r = (int64_t)a OPERATOR(int64_t) b;              \
+    if constexpr (detail::both_bool<A, B>)                         \
+      return detail::number_as<R>((bool)r);                        \
+    else                                                           \
+      return detail::number_as<R>(r);                              \
   }
 PTC_PY_BITS(and, &)
 PTC_PY_BITS(or, |)
@@ -379,7 +388,8 @@ PTC_PY_BINARY(rshift) {
   return detail::number_as<R>(y < 0 ? (int64_t)0 : x >> (y > 63 ? 63 : y));
 }
 
-// --- comparisons, choice, conversion ---------------------------------------------------------------
+// --- comparisons, choice, conversion
+// ---------------------------------------------------------------
 
 #define PTC_PY_COMPARISON(NAME, TEST)             \
   PTC_PY_BINARY(NAME) {                           \
@@ -425,21 +435,22 @@ template <class R, class C, class A, class B> inline R py_select(Numbers&, C con
   return condition != 0 ? detail::number_as<R>(a) : detail::number_as<R>(b);
 }
 
-// --- math -----------------------------------------------------------------------------------------
+// --- math
+// -----------------------------------------------------------------------------------------
 
 // A function of libm; a NaN or an infinity that the operand does not have is an error.
-#define PTC_PY_MATH(NAME, MAY_OVERFLOW)                                                       \
-  PTC_PY_UNARY(math_##NAME) {                                                                 \
-    const double x = detail::opaque((double)a), y = __builtin_##NAME(x);                      \
-    if (detail::is_nan(y) && !detail::is_nan(x))                                              \
-      n.outside_domain();                                                                     \
-    else if (detail::is_inf(y) && detail::is_finite(x)) {                                     \
-      if (MAY_OVERFLOW)                                                                       \
-        n.raise("OverflowError", "math range error");                                         \
-      else                                                                                    \
-        n.outside_domain();                                                                   \
-    }                                                                                         \
-    return detail::number_as<R>(y);                                                           \
+#define PTC_PY_MATH(NAME, MAY_OVERFLOW)                                  \
+  PTC_PY_UNARY(math_##NAME) {                                            \
+    const double x = detail::opaque((double)a), y = __builtin_##NAME(x); \
+    if (detail::is_nan(y) && !detail::is_nan(x))                         \
+      n.outside_domain();                                                \
+    else if (detail::is_inf(y) && detail::is_finite(x)) {                \
+      if (MAY_OVERFLOW)                                                  \
+        n.raise("OverflowError", "math range error");                    \
+      else                                                               \
+        n.outside_domain();                                              \
+    }                                                                    \
+    return detail::number_as<R>(y);                                      \
   }
 PTC_PY_MATH(sqrt, false)
 PTC_PY_MATH(exp, true)
