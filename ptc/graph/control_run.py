@@ -44,7 +44,7 @@ from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
 from ptc.graph.control_parts import placeholders_of
 from ptc.graph.program import InputKind
 from ptc.graph.structure import unflatten
-from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, expression_of, in_range
+from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, in_range, symbols_of
 from ptc.graph.types import type_text
 from ptc.hosting.effects import Emit as EmitCallback
 from ptc.hosting.effects import emit_here, exception_of
@@ -261,8 +261,9 @@ class _Interpreter:
         for described, node in placeholders_of(item):
             value = found[node] = self._input(described.name)
             fake = node.meta["val"]
-            if isinstance(fake, SYMBOLIC_TYPES) and expression_of(fake).is_Symbol:
-                sizes[str(expression_of(fake))] = value
+            if isinstance(fake, SYMBOLIC_TYPES):
+                for symbol in symbols_of(fake):  # one: a bool's expression is `symbol == 1`
+                    sizes[symbol] = int(value) if isinstance(value, bool) else value
         for described, node in placeholders_of(item):
             self._check_value(described.name, node.meta["val"], found[node], sizes)
         return found, sizes

@@ -61,12 +61,16 @@ def hints_of(value: Any) -> dict[str, int]:
     return {}
 
 
-def concrete(value: Any, sizes: Mapping[str, int]) -> Any:
+def concrete(value: Any, sizes: Mapping[str, float]) -> Any:
     """`value` with numbers for symbols. Raises KeyError for a symbol that `sizes` lacks."""
     if isinstance(value, SYMBOLIC_TYPES):
         expression = expression_of(value)
         known = {symbol: sizes[str(symbol)] for symbol in expression.free_symbols}
-        result = expression.xreplace({s: sympy.Integer(n) for s, n in known.items()})
+        numbers = {
+            symbol: sympy.Float(number) if isinstance(number, float) else sympy.Integer(number)
+            for symbol, number in known.items()
+        }
+        result = expression.xreplace(numbers)
         if isinstance(value, torch.SymBool):
             return bool(result)
         return int(result) if isinstance(value, torch.SymInt) else float(result)

@@ -156,6 +156,7 @@ class ControlBuilder:
     def size(self, label: str, lower: int = 0, upper: int | None = None) -> torch.SymInt:
         """A new symbolic size that the program binds."""
         hint = max(lower, 5 + len(self.sizes))
+        hint = hint if upper is None else min(hint, upper)
         context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC])
         probe = self.mode.from_tensor(torch.empty(hint, device="meta"), symbolic_context=context)
         self._describe(self.sizes, probe.shape[0], DimRange(label, lower, upper))
