@@ -23,8 +23,9 @@ from ptc.capture.sources import ArgumentSource
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import CellValue, ClassValue
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import DequeValue, ListValue
-from ptc.capture.values.mappings import DictValue, SetValue
+from ptc.capture.values.containers import DequeValue, ListValue, SequenceIterator
+from ptc.capture.values.iterators import ReversedValue
+from ptc.capture.values.mappings import DictIterator, DictValue, SetValue
 from ptc.capture.values.namespaces import Globals
 from ptc.capture.values.objects import DELETED, NO_OBJECT, Instance, real_dict
 
@@ -102,7 +103,27 @@ class Effects:
     def replay(self, emit: Rebuilder) -> None:
         """Write the statements. Everything they need is read and rebuilt first."""
         for key, entry in list(self.log.items()):
-            _REPLAY[key[0]](emit, entry)
+            if key not in emit.settled:
+                _REPLAY[key[0]](emit, entry)
+
+    def settle(self, emit: Rebuilder, iterator: Value) -> None:
+        """Have the container of an iterator changed before the iterator is made: list and dict
+        iterators look at the content that they find."""
+        container = _container(iterator)
+        key = ("content", id(container))
+        if container is None or key not in self.log or key in emit.settled:
+            return
+        emit.settled.add(key)
+        written = len(emit.effects)
+        _REPLAY["content"](emit, self.log[key])
+        emit.lines += emit.effects[written:]
+        del emit.effects[written:]
+
+
+def _container(iterator: Value) -> Value | None:
+    if isinstance(iterator, (SequenceIterator, ReversedValue)):
+        return iterator.sequence
+    return iterator.mapping if isinstance(iterator, DictIterator) else None
 
 
 def _replay_content(emit: Rebuilder, value: Any) -> None:

@@ -34,6 +34,10 @@ class Rebuilder:
         self.outputs: list[Value] = []
         # How a value is computed from others after the graph, if it must be (views)
         self.derive: Callable[[Value], str | None] = lambda value: None
+        # Called with each value made during capture before it is rebuilt; `settled` are the keys of
+        # the effects that then were written ahead of the others.
+        self.settle: Callable[[Value], None] = lambda value: None
+        self.settled: set[tuple[Any, ...]] = set()
 
     def output(self, value: Value) -> str:
         """Ask for a value that the graph computes."""
@@ -85,6 +89,7 @@ class Rebuilder:
         if id(value) in self._busy:
             raise GraphBreak("PTC-B008", f"{value.describe()} holds itself")
         self._busy.add(id(value))
+        self.settle(value)
         text = value.rebuild(self)
         self._busy.discard(id(value))
         if id(value) not in self._variables:

@@ -13,6 +13,7 @@ import linecache
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ptc.capture.binding import bind_call
@@ -218,6 +219,7 @@ class SegmentCapture:
 
     def _write_end(self, emit: Rebuilder, frame: Frame, outcome: _Outcome) -> str:
         """What follows the graph: objects, effects, and the statement that leaves."""
+        emit.settle = partial(self.vm.effects.settle, emit)
         if outcome.returned is not None:
             result = f"return {emit.value(outcome.returned)}"
         else:

@@ -78,6 +78,46 @@ def test_an_exception_in_a_late_round_shows_the_users_line_once() -> None:
     assert seen[:151] == seen[151:]
 
 
+def _walk_list(items: list[int], limit: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    items.append(2)
+    for v in items:
+        if v > limit:
+            x = x + v
+    return x
+
+
+def _walk_numbered(items: list[int], limit: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    items.insert(0, 3)
+    items += [4, 5]
+    for i, v in enumerate(reversed(items)):
+        if v > limit:
+            x = x * (i + 1) + v
+    return x
+
+
+def _walk_dict(counts: dict[int, int], limit: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    counts[1], counts[2] = 2, 3
+    for key, count in counts.items():
+        if count > limit:
+            x = x + key
+    return x
+
+
+@pytest.mark.parametrize(
+    ("program", "container"), [(_walk_list, []), (_walk_numbered, [1]), (_walk_dict, {})]
+)
+def test_a_container_filled_before_the_loop_is_walked_as_it_is_then(
+    program: Any, container: Any
+) -> None:
+    limit, x = torch.tensor(1), torch.ones(2)
+    expected_container = container.copy()
+    expected = program(expected_container, limit, x)
+    got_container = container.copy()
+    result = ptc.compile(program, backend="eager")(got_container, limit, x)
+    assert torch.equal(result, expected)
+    assert got_container == expected_container
+
+
 def test_a_callee_that_breaks_gives_its_caller_a_real_value() -> None:
     def callee(x: torch.Tensor) -> torch.Tensor:
         scale = float(x.max())
