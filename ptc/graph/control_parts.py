@@ -121,13 +121,5 @@ def symbols_at(node: torch.fx.Node) -> frozenset[str]:
     return symbols_of([*flat(node.args), *flat(node.kwargs), node.meta.get("val")])
 
 
-def storage_of(fake: Any) -> int | None:
-    """The identity of a tensor's storage; None for what is no tensor."""
-    if not isinstance(fake, torch.Tensor):
-        return None
-    # torch gives it no public name
-    return fake.untyped_storage()._cdata  # pyright: ignore[reportPrivateUsage]
-
-
 def _variables(values: Sequence[Any]) -> Iterator[Var]:
     return (value for value in values if isinstance(value, Var))

@@ -6,19 +6,14 @@ assignment leaves to be bound. Knows nothing of items.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-import sympy
 import torch
 
 from ptc.graph.control import ListVar, NumberKind, NumberVar, TensorVar, Var
-from ptc.graph.symbols import SYMBOLIC_TYPES, expression_of, same_size
+from ptc.graph.symbols import expression_of, same_size
 from ptc.graph.types import type_text
-
-#: Values for symbols at which two strides are compared: layouts that agree at sizes like these
-#: are one, however their expressions are written (`s0`, `Max(1, s0)`).
-_PROBES = ((3, 5, 7, 11, 13, 17, 19, 23), (29, 2, 31, 37, 41, 43, 47, 53))
 
 
 def var_type(variable: Var) -> str:
@@ -47,9 +42,8 @@ def differs(a: Var, b: Var) -> bool:
 
 
 def tensors_differ(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Another dtype, rank, size or layout."""
-    same = a.dtype == b.dtype and a.dim() == b.dim() and all(map(same_size, a.shape, b.shape))
-    return not same or not _same_layout(a, b, {})
+    """Another dtype, rank or size. Strides may differ: between segments tensors are row-major."""
+    return a.dtype != b.dtype or a.dim() != b.dim() or not all(map(same_size, a.shape, b.shape))
 
 
 def elements_differ(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -83,71 +77,6 @@ def loose_sizes(
             return None
         found[symbol] = size
     return found
-
-
-def layout_fits(target: torch.Tensor, source: torch.Tensor, loose: Mapping[str, Any]) -> bool:
-    """True if the strides are the same, with the sizes of `source` for the loose symbols."""
-    return _same_layout(target, source, loose)
-
-
-def is_dense(fake: torch.Tensor) -> bool:
-    """True for a permutation of a row-major tensor."""
-    for probe in _PROBES:
-        pairs = zip(_at(fake.shape, probe), _at(fake.stride(), probe), strict=True)
-        expected = 1
-        for size, stride in sorted(pairs, key=lambda pair: (pair[1], pair[0])):
-            if size == 1:
-                continue
-            if size == 0:
-                break
-            if stride != expected:
-                return False
-            expected *= size
-    return True
-
-
-def _same_layout(a: torch.Tensor, b: torch.Tensor, loose: Mapping[str, Any]) -> bool:
-    for probe in _PROBES:
-        sizes = _at(b.shape, probe)
-        known = {name: _value(size, probe) for name, size in loose.items() if size is not None}
-        ours, theirs = _at(a.stride(), probe, known), _at(b.stride(), probe)
-        for size, one, other in zip(sizes, ours, theirs, strict=True):
-            if size > 1 and one != other:
-                return False
-    return True
-
-
-def _at(
-    values: Sequence[Any], probe: Sequence[int], known: Mapping[str, int] | None = None
-) -> list[int]:
-    return [_value(value, probe, known) for value in values]
-
-
-def _value(value: Any, probe: Sequence[int], known: Mapping[str, int] | None = None) -> int:
-    if not isinstance(value, SYMBOLIC_TYPES):
-        return int(value)
-    numbers = {
-        symbol: sympy.Integer((known or {}).get(str(symbol), _probe(str(symbol), probe)))
-        for symbol in expression_of(value).free_symbols
-    }
-    return int(expression_of(value).xreplace(numbers))
-
-
-def _probe(symbol: str, probe: Sequence[int]) -> int:
-    return probe[sum(symbol.encode()) % len(probe)]
-
-
-def whole(view: torch.Tensor, base: torch.Tensor) -> bool:
-    """True if `view`, which shares the storage of `base`, has all of its elements."""
-    counts = (_count(view), _count(base))
-    return bool(counts[0] == counts[1]) and same_size(view.storage_offset(), base.storage_offset())
-
-
-def _count(fake: torch.Tensor) -> Any:
-    product: Any = sympy.Integer(1)
-    for size in fake.shape:
-        product *= expression_of(size)
-    return sympy.expand(product)
 
 
 def kind_of_element(dtype: torch.dtype) -> NumberKind | None:

@@ -46,7 +46,6 @@ from ptc.graph.control_parts import (
     placeholders_of,
     reads_of,
     results_of,
-    storage_of,
     symbols_at,
     variable_of,
     variables_of,
@@ -55,12 +54,9 @@ from ptc.graph.control_printer import item_text
 from ptc.graph.control_types import (
     differs,
     elements_differ,
-    is_dense,
     kind_of_element,
-    layout_fits,
     loose_sizes,
     var_type,
-    whole,
 )
 from ptc.graph.program import InputKind
 from ptc.graph.structure import leaves
@@ -100,13 +96,6 @@ class _Verifier:
         # Symbols that the program binds itself
         self._free = frozenset(item.symbol for item in walk(program.body) if isinstance(item, Bind))
         self._checked: set[int] = set()
-        # Read by more than an `item()`, which may follow where a copy would
-        self._kept = {
-            variable.name
-            for item in walk(program.body)
-            if not isinstance(item, ReadItem)
-            for variable in reads_of(item)
-        } | {output.value.name for output in program.outputs}
 
     def verify(self) -> None:
         program = self._program
@@ -191,20 +180,12 @@ class _Verifier:
             for output, value in results_of(item):
                 if output.name not in self._types:
                     self._declare(variable_of(output.name, value))
-        for variable in self._types.values():
-            if isinstance(variable, TensorVar) and not is_dense(variable.fake):
-                strides = tuple(variable.fake.stride())
-                raise _Fault(f"`{variable.name}` is {var_type(variable)} with strides {strides}, "
-                             "not a permutation of row-major")  # fmt: skip
 
     def _declare(self, variable: Var) -> None:
         known = self._types.setdefault(variable.name, variable)
         if differs(known, variable):
-            layouts = ""
-            if isinstance(known, TensorVar) and isinstance(variable, TensorVar):
-                layouts = f", strides {known.fake.stride()} and {variable.fake.stride()}"
             raise _Fault(f"`{variable.name}` has two types: {var_type(known)} and "
-                         f"{var_type(variable)}{layouts}")  # fmt: skip
+                         f"{var_type(variable)}")  # fmt: skip
 
     # -- walking -------------------------------------------------------------------------------
 
@@ -318,9 +299,6 @@ class _Verifier:
         loose = loose_sizes(target.fake, sizes, free)
         if loose is None or value.dtype != target.fake.dtype:
             raise _Fault(f"`{target.name}` is {var_type(target)}, the value {type_text(value)}")
-        if value.dim() == target.fake.dim() and not layout_fits(target.fake, value, loose):
-            raise _Fault(f"`{target.name}` has strides {tuple(target.fake.stride())}, "
-                         f"the value {tuple(value.stride())}")  # fmt: skip
         return None if defined is None else (defined - loose.keys()) | {target.name}
 
     def _writable(self, name: str) -> None:
@@ -372,17 +350,9 @@ class _Verifier:
             outside = described.kind not in (InputKind.USER, InputKind.SCALAR)
             if outside and kind is None and described.name not in self._program.written:
                 raise _Fault(f"the program has no weight `{described.name}`")
-        bases = {
-            storage_of(node.meta["val"]): node.meta["val"]
-            for _, node in placeholders_of(item)
-            if isinstance(node.meta["val"], torch.Tensor)
-        }
         for output, value in results_of(item):
             if not isinstance(value, torch.Tensor):
                 raise _Fault(f"`{output.name}` is {type_text(value)}, not a tensor")
-            base = bases.get(storage_of(value))
-            if base is not None and not whole(value, base) and output.name in self._kept:
-                raise _Fault(f"`{output.name}` is a partial view of an input of its segment")
 
     def _verify_modes(self, item: Segment) -> None:
         mode = self._program.fake_mode
