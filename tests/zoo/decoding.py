@@ -104,7 +104,7 @@ class BeamStep(nn.Module):
         next_tokens: list[Tensor] = []
         next_scores: list[Tensor] = []
         finished: list[tuple[float, Tensor]] = []
-        for score, index in zip(best.values, best.indices, strict=True):
+        for score, index in zip(best.values, best.indices):
             beam, token = divmod(int(index), self.vocabulary)
             extended = torch.cat([tokens[beam], torch.tensor([token])])
             if token == _END:

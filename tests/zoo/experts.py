@@ -68,7 +68,7 @@ class EarlyExit(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, int]:
         logits = x[:3]
-        for depth, (block, classify) in enumerate(zip(self.blocks, self.exits, strict=True)):
+        for depth, (block, classify) in enumerate(zip(self.blocks, self.exits)):
             x = x + F.relu(block(x))
             logits = classify(x)
             if F.softmax(logits, dim=-1).max() > self.threshold:
@@ -112,7 +112,7 @@ class MixtureOfDepths(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, int]:
         work = 0
-        for scorer, layer in zip(self.scorers, self.layers, strict=True):
+        for scorer, layer in zip(self.scorers, self.layers):
             index = (scorer(x).squeeze(-1) > 0).nonzero().squeeze(-1)
             if len(index) > 0:
                 x = x.clone()
@@ -192,7 +192,7 @@ class TaskRouter(nn.Module):
     def forward(self, x: Tensor, task: Tensor) -> tuple[Tensor, str]:
         i = int(task)
         name = self.names[i] if 0 <= i < len(self.names) else "other"
-        head = self.heads[name] if name in self.heads else self.fallback  # noqa: SIM401
+        head = self.heads[name] if name in self.heads else self.fallback
         return head(x), name
 
 

@@ -52,7 +52,7 @@ class LayerDrop(nn.Module):
 
     def forward(self, x: Tensor, keep: Tensor) -> tuple[Tensor, list[Tensor]]:
         hidden = []
-        for layer, kept in zip(self.layers, keep, strict=True):
+        for layer, kept in zip(self.layers, keep):
             if kept:
                 x = x + torch.tanh(layer(x))
                 hidden.append(x)
@@ -200,7 +200,7 @@ def segment_pooling(x: Tensor, ids: Tensor) -> Tensor:
 def hash_buckets(keys: Tensor, x: Tensor) -> dict[int, Tensor]:
     """Rows summed into the buckets of a dict by a hash."""
     buckets: dict[int, Tensor] = {b: torch.zeros(2) for b in range(3)}
-    for key, row in zip(keys, x, strict=True):
+    for key, row in zip(keys, x):
         b = int(key * 7 + 3) % 3
         buckets[b] = buckets[b] + row
     return buckets

@@ -175,7 +175,7 @@ def enumerate_rows(x: Tensor) -> Tensor:
     """`enumerate` and `zip` over tensors with a running best."""
     best = x[0]
     where = 0
-    for i, (row, follower) in enumerate(zip(x[:-1], x[1:], strict=True)):  # noqa: RUF007
+    for i, (row, follower) in enumerate(zip(x[:-1], x[1:])):
         if (follower - row).sum() > (best - x[0]).sum():
             best, where = follower, i + 1
     return best * (where + 1)

@@ -231,7 +231,7 @@ def simulated_annealing(x: Tensor, moves: Tensor, draws: Tensor) -> tuple[Tensor
     temperature = 1.0
     energy = x.square().sum()
     accepted = 0
-    for move, u in zip(moves, draws, strict=True):
+    for move, u in zip(moves, draws):
         proposal = x + move
         change = proposal.square().sum() - energy
         if change < 0 or u < torch.exp(-change / temperature):
