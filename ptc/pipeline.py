@@ -44,7 +44,9 @@ from ptc.artifact.input_sets import SizeRange, input_sets
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
+from ptc.artifact.verify_control import verify_control_entry
 from ptc.artifact.weights import WeightImage, write_image
+from ptc.autograd.control import FunctionalControl
 from ptc.autograd.functionalise import functionalise
 from ptc.capture.api import DynamicSpec as SymbolicSizes
 from ptc.capture.api import capture_program
@@ -214,8 +216,38 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
 
     Every output is compared with eager before anything is written, unless `check` is off. Returns
     None when `stop_after` ends the run early. Raises CompileError; PTC-A030 when an output differs.
+
+    Where it differs only at 1 of a size for which the user gave no range, the library is made for
+    sizes from 2 on, and a note says so.
     """
     log = _Log()
+    try:
+        return _build_library(entries, options, log)
+    except _DiffersAtEnd as found:
+        narrowed = [_without_ones(request) for request in entries]
+        if found.lowest != 1 or not any(narrowed):
+            raise
+        names = ", ".join(sorted({f"`{d.name}`" for r in entries for d in _unbounded(r)}))
+        why = found.diagnostic.message
+        log.notes.append(f"{names}: sizes from 2 on, because the model treats 1 apart: {why}")
+        again = [
+            replace(request, dynamic=spec or request.dynamic)
+            for request, spec in zip(entries, narrowed, strict=True)
+        ]
+        return _build_library(again, options, log)
+
+
+class _DiffersAtEnd(CompileError):
+    """A library that differs from eager at an end of the ranges only. `lowest` of its sizes."""
+
+    def __init__(self, lowest: int, message: str) -> None:
+        super().__init__("PTC-A030", message, hint=_REPORT)
+        self.lowest = lowest
+
+
+def _build_library(
+    entries: Sequence[EntryRequest], options: BuildOptions, log: _Log
+) -> BuildReport | None:
     name = options.name or entries[0].name
     _require_name(name)
     library = _library_path(options.output, name)
@@ -524,13 +556,19 @@ def _verify(
 ) -> list[Verification | None]:
     with log.stage("check"):
         found: list[Verification | None] = []
-        for request, info in zip(requests, staged.infos, strict=True):
+        for request, program, info in zip(requests, programs, staged.infos, strict=True):
             # A library of its own per entry: state that one entry's runs leave is not another's.
             loaded = load(staged.library)
             entry = loaded.entry(info.name)
             ranges = [SizeRange(size.name, size.lower, size.upper) for size in info.sizes]
+            sets = input_sets(request, ranges)
             with state_kept(programs):
-                check = verify_entry(request.function, entry, input_sets(request, ranges))
+                if isinstance(program, FunctionalControl):
+                    check = verify_control_entry(
+                        request.function, loaded, info.name, program.program, sets
+                    )
+                else:
+                    check = verify_entry(request.function, entry, sets)
             log.notes.extend(note for note in check.notes if note not in log.notes)
             found.append(check)
         return found
@@ -545,12 +583,19 @@ def _require_passed(checks: Sequence[Verification | None]) -> None:
             f"error {worst.error:.2e} of the largest value"
             + (f", eager's own is {worst.eager_error:.2e}" if worst.eager_error is not None else "")
         )
-        raise CompileError(
-            "PTC-A030",
-            f"output {worst.output} of the library differs from eager on input set "
-            f"{worst.input_set}: {reason}",
-            hint="please report it; --no-check writes the library all the same",
-        )
+        what = f"output {worst.output} of the library" if worst.output >= 0 else "the library"
+        where = f"{what} differs from eager"
+        if worst.sizes:
+            sizes = ", ".join(f"`{name}` = {size}" for name, size in worst.sizes.items())
+            message = f"{where} at {sizes}: {reason}"
+            if all(c.passed or c.sizes for c in check.checks):
+                raise _DiffersAtEnd(min(worst.sizes.values()), message)
+            raise CompileError("PTC-A030", message, hint=_REPORT)
+        message = f"{where} on input set {worst.input_set}: {reason}"
+        raise CompileError("PTC-A030", message, hint=_REPORT)
+
+
+_REPORT = "please report it; --no-check writes the library all the same"
 
 
 # --- an export ----------------------------------------------------------------------------------

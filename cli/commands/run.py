@@ -69,12 +69,28 @@ def run_command(
     outputs: dict[str, Any] = {}
     for _ in range(repeat):
         started = time.perf_counter()
-        outputs = function.run_named(positional, values)
+        outputs = _run(artifact, function, positional, values)
         times.append(time.perf_counter() - started)
     _print_outputs(function, outputs)
     _print_times(artifact, times)
     if save is not None:
         _save(save, function.info.outputs, outputs)
+
+
+def _run(
+    artifact: LoadedArtifact,
+    function: LoadedEntry,
+    positional: Sequence[Any],
+    values: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The outputs by name; an exception of the model's own is a failure of the user's."""
+    try:
+        return function.run_named(positional, values)
+    except Exception as error:
+        if artifact.raised is not error:
+            raise
+        name = getattr(error, "type_name", type(error).__name__)
+        raise CompileError("PTC-R024", f"the model raised {name}: {error}") from None
 
 
 def _require_entry(function: LoadedEntry, specs: Sequence[InputSpec]) -> None:
@@ -123,10 +139,25 @@ def _example(function: LoadedEntry, info: TensorInfo) -> str:
 def _print_outputs(function: LoadedEntry, outputs: Mapping[str, Any]) -> None:
     rows: list[tuple[str, str, str, str]] = []
     for info in function.info.outputs:
-        array = _readable(info, outputs[info.name])
-        kind = f"{info.dtype}[{', '.join(map(str, array.shape))}]"
-        rows.append((info.name, kind, _range_text(array), _values_text(array)))
+        for name, value in _parts(info, outputs[info.name]):
+            array = _readable(info, value)
+            kind = f"{info.dtype}[{', '.join(map(str, array.shape))}]"
+            if info.kind == "number":
+                kind = type(value).__name__
+            rows.append((name, kind, _range_text(array), _values_text(array)))
     print_table(["output", "type", "range", "first values"], rows)
+
+
+def _parts(info: TensorInfo, value: Any) -> list[tuple[str, Any]]:
+    """An output as tensors with names: those of a list, nothing where it has no part in the
+    result."""
+    if value is None:
+        return []
+    if info.kind == "list":
+        return [(f"{info.name}[{i}]", item) for i, item in enumerate(value)]
+    if info.kind == "numbers" and not value:
+        return [(info.name, np.empty(0, info.type.numpy))]
+    return [(info.name, value)]
 
 
 def _readable(info: TensorInfo, value: Any) -> Array:
@@ -167,7 +198,11 @@ def _print_times(artifact: LoadedArtifact, times: Sequence[float]) -> None:
 
 
 def _save(path: Path, infos: Sequence[TensorInfo], outputs: Mapping[str, Any]) -> None:
-    arrays = {info.name: _readable(info, outputs[info.name]) for info in infos}
+    arrays = {
+        name: _readable(info, value)
+        for info in infos
+        for name, value in _parts(info, outputs[info.name])
+    }
     if path.suffix == ".npy" and len(arrays) != 1:
         raise CompileError(
             "PTC-U002",

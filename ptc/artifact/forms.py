@@ -110,11 +110,14 @@ def captured_text(captured: Captured) -> str:
 
 def functional_text(functional: Functional) -> str:
     if isinstance(functional, FunctionalControl):
-        return "\n".join(print_program(segment.aten) for segment in functional.segments)
+        texts = {id(s.item): print_program(s.aten) for s in functional.segments}
+        return print_control(functional.program, texts)
     return print_program(functional)
 
 
 def loops_text(loops: Loops) -> str:
     if isinstance(loops, ControlLoops):
-        return "\n".join(print_loops(segment) for segment in loops.segments)
+        segments = zip(loops.functional.segments, loops.segments, strict=True)
+        texts = {id(segment.item): print_loops(program) for segment, program in segments}
+        return print_control(loops.functional.program, texts)
     return print_loops(loops)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 from ptc.artifact.input_sets import InputSet
 from ptc.artifact.widened import widened
+from ptc.support.diagnostics import CompileError
 
 #: A model is copied to float64 for the reference while the copy takes at most this many bytes; of
 #: a larger one the parameters are widened as they are read.
@@ -30,7 +31,8 @@ _FALLBACK_TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}
 
 @dataclass(frozen=True, slots=True)
 class OutputCheck:
-    """One output in one input set: errors relative to the largest reference value."""
+    """One output in one input set: errors relative to the largest reference value. `sizes`: of the
+    input set, where it stands at an end of a range."""
 
     output: int
     input_set: int
@@ -38,6 +40,7 @@ class OutputCheck:
     eager_error: float | None
     passed: bool
     reason: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +181,36 @@ def verify_entry(
                 continue
             exact = _run_exact(exact_run, args, kwargs)
         compared += 1
-        actual = flat_tensors(artifact(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
-        if len(actual) != len(eager):
-            reason = f"{len(actual)} outputs, eager {len(eager)}"
-            checks.append(OutputCheck(0, number, float("inf"), None, False, reason))
-            continue
-        for position, (got, want) in enumerate(zip(actual, eager, strict=True)):
-            wide = exact[position] if exact is not None and len(exact) == len(eager) else None
-            checks.append(compare_output(position, number, got, want, wide))
+        found = _compared(number, artifact, given, eager, exact)
+        sizes = given.sizes if given.end else {}
+        checks.extend(replace(check, sizes=sizes) for check in found)
     return Verification(tuple(checks), compared, tuple(notes))
+
+
+def _compared(
+    number: int,
+    artifact: Callable[..., Any],
+    given: InputSet,
+    eager: list[torch.Tensor],
+    exact: list[torch.Tensor] | None,
+) -> list[OutputCheck]:
+    """All outputs of the artifact on one input set, judged."""
+
+    def fail(reason: str) -> list[OutputCheck]:
+        return [OutputCheck(0, number, float("inf"), None, False, reason)]
+
+    try:
+        result = artifact(*copy.deepcopy(given.args), **copy.deepcopy(given.kwargs))
+    except CompileError as error:
+        return fail(f"the library fails, {error.code}: {error.diagnostic.message}")
+    actual = flat_tensors(result)
+    if len(actual) != len(eager):
+        return fail(f"{len(actual)} outputs, eager {len(eager)}")
+    wide = exact if exact is not None and len(exact) == len(eager) else [None] * len(eager)
+    return [
+        compare_output(position, number, *values)
+        for position, values in enumerate(zip(actual, eager, wide, strict=True))
+    ]
 
 
 def _not_compared(given: InputSet, error: Exception) -> str:

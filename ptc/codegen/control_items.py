@@ -149,9 +149,7 @@ class ItemWriter:
         function = f"py_{item.op.replace('.', '_')}"
         lines = [f"{self._of(item.target)} = {function}<{kind}>(c->numbers{operands});"]
         if item.op not in _SURE:
-            lines.append(
-                "if (c->numbers.failure) return c->fail(STATUS_RUNTIME, c->numbers.failure);"
-            )
+            lines.append("if (c->numbers.failure) return c->number_status();")
         return lines
 
     def _bind(self, item: Bind) -> list[str]:

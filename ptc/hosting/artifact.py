@@ -86,6 +86,11 @@ class LoadedArtifact:
     def fork_session(self) -> LoadedArtifact:
         return LoadedArtifact(self._model)
 
+    @property
+    def raised(self) -> BaseException | None:
+        """The exception of the model's own that ended the last run."""
+        return self._session.raised
+
     def reset(self) -> None:
         """Give the model's mutable state the values it was compiled with."""
         with self._session.lock:
@@ -141,17 +146,20 @@ class LoadedEntry:
         self._shapes = _Shapes(info)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._binder is not None:
-            values = self._binder.bind(args, kwargs)
-        elif kwargs:
-            raise CompileError("PTC-R010", f"`{self.info.name}` takes its inputs by position")
-        else:
-            values = list(args)
+        values = self.flat(args, kwargs)
         as_torch = any(is_torch_tensor(value) for value in values)
         if not self._variants:
             return self._build(self.run(values, as_torch=as_torch))
         outputs, variant = self._run(values, as_torch=as_torch)
         return self._variants[variant](outputs)
+
+    def flat(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """A call's inputs in the manifest's order. Raises CompileError PTC-R010, PTC-R014."""
+        if self._binder is not None:
+            return self._binder.bind(args, kwargs)
+        if kwargs:
+            raise CompileError("PTC-R010", f"`{self.info.name}` takes its inputs by position")
+        return list(args)
 
     def __str__(self) -> str:
         inputs = ", ".join(f"{t.name}: {self.text(t)}" for t in self.info.inputs)

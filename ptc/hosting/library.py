@@ -162,6 +162,7 @@ class Session:
             raise status_error(status, "")
         self.handle = handle
         self.emit: Emit = emit_here
+        self.raised: BaseException | None = None  # by the model, in the last run
         self._texts: _Texts | None = None
         # The argument keeps the model open until this session is freed.
         self._free = weakref.finalize(self, _free_session, self.api, handle, model)
@@ -186,15 +187,17 @@ class Session:
         self, entry: int, inputs: Any, input_count: int, outputs: Any, output_count: int
     ) -> None:
         """Run entry number `entry` on arrays of pointers (see `slots.pointers`). Raises
-        CompileError of the code that fits the status."""
+        CompileError of the code that fits the status, or what the model raises."""
         status = self.api.run(self.handle, entry, inputs, input_count, outputs, output_count)
+        self.raised = None
         if self._texts is not None:
             self._texts.raise_failure()
         if status:
             message = (self.api.last_error(self.handle) or b"").decode("utf-8", "replace")
             if status == Status.RAISED:
                 name = self.api.exception_type(self.handle).decode()
-                raise exception_of(name, message[len(name) + 2 :])
+                self.raised = exception_of(name, message[len(name) + 2 :])
+                raise self.raised
             raise status_error(status, message)
 
     def release(self, output: DLTensor) -> None:

@@ -175,6 +175,13 @@ struct Control {
     return status;
   }
   int out_of_memory() { return fail(STATUS_MEMORY, "no memory for a tensor"); }
+  // What became of arithmetic on Python numbers: an exception of Python's, or a limit of this form.
+  int number_status() {
+    if (!numbers.failure) return STATUS_OK;
+    const char* const text = numbers.failure;
+    if (!numbers.exception) return fail(STATUS_RUNTIME, text);
+    return session->raise(numbers.exception, text, (int64_t)strlen(text)) ? STATUS_RAISED : out_of_memory();
+  }
 };
 
 inline void drop(Control* c, Tensor* t) {

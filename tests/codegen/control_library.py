@@ -21,15 +21,17 @@ def build(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     function: Callable[..., Any] = torch.relu,
+    example: tuple[Any, ...] = (),
     **options: Any,
 ) -> LoadedArtifact:
-    """One library with an entry a program, opened. Nothing is captured and nothing compared."""
+    """One library with an entry a program, opened. Nothing is captured; with `check=True` the
+    entries are compared with `function`."""
     monkeypatch.setattr(
         pipeline, "capture_entry", lambda request, notes=None: programs[request.name]
     )
-    requests = [EntryRequest(name, function) for name in programs]
+    requests = [EntryRequest(name, function, example) for name in programs]
     settings = pipeline.BuildOptions(
-        output=folder, name="control", check=False, verify=True, **options
+        output=folder, name="control", verify=True, **{"check": False, **options}
     )
     report = pipeline.build_library(requests, settings)
     assert report is not None

@@ -1,0 +1,185 @@
+"""Does a library with control flow do what eager does? Results, texts, exceptions and state.
+
+Each input set is run twice in a row where the program keeps state. Which arms no input exercised is
+told by the reference interpreter. How tensors are judged is `verify`'s business.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from ptc.artifact.input_sets import InputSet
+from ptc.artifact.observe import Emitted, Observed, observe_eager, observe_library
+from ptc.artifact.verify import OutputCheck, Verification, compare_output, double_reference
+from ptc.graph.control import ControlProgram
+from ptc.graph.control_coverage import Coverage
+from ptc.graph.control_run import run
+from ptc.hosting import LoadedArtifact
+
+#: Eager further than this from its float64 run took another path, or amplifies rounding: then the
+#: float64 run says nothing.
+_MAX_EAGER_ERROR = 1e-3
+#: How far numbers within texts may differ, relative to each.
+_TEXT_TOLERANCE = 2e-3
+_MAX_COPY_BYTES = 256 << 20
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def verify_control_entry(
+    function: Callable[..., Any],
+    artifact: LoadedArtifact,
+    entry: str,
+    program: ControlProgram,
+    sets: Iterable[InputSet],
+) -> Verification:
+    """Run the entry and eager `function` on every input set and compare all that can be seen."""
+    eager_call = _own_copy(function)
+    exact_call = double_reference(function)
+    repeats = 2 if program.state or program.written else 1
+    coverage = Coverage(program)
+    own_state: dict[str, Any] = {}
+    checks: list[OutputCheck] = []
+    compared = 0
+    for number, given in enumerate(sets):
+        compared += 1
+        for _ in range(repeats):
+            eager = observe_eager(eager_call, given.args, given.kwargs)
+            exact = None
+            if exact_call is not None:
+                exact = observe_eager(exact_call, given.args, given.kwargs)
+            actual = observe_library(artifact, entry, given.args, given.kwargs)
+            checks += _compared(number, actual, eager, exact)
+            _cover(artifact, entry, program, given, own_state, coverage)
+    notes = tuple(str(arm) for arm in coverage.unreached())
+    return Verification(tuple(checks), compared, notes)
+
+
+def _own_copy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on a copy of its module, so that its state is left as it is."""
+    owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
+    if not isinstance(owner, nn.Module):
+        return function
+    size = sum(t.numel() * t.element_size() for t in (*owner.parameters(), *owner.buffers()))
+    if size > _MAX_COPY_BYTES:
+        return function
+    try:
+        twin = copy.deepcopy(owner)
+    except (RuntimeError, TypeError, NotImplementedError, AttributeError):
+        return function
+    return twin if owner is function else getattr(twin, str(function.__name__))
+
+
+def _cover(
+    artifact: LoadedArtifact,
+    entry: str,
+    program: ControlProgram,
+    given: InputSet,
+    state: dict[str, Any],
+    coverage: Coverage,
+) -> None:
+    """Count the arms of one call."""
+    args, kwargs = copy.deepcopy((given.args, dict(given.kwargs)))
+    loaded = artifact.entry(entry)
+    values = loaded.flat(args, kwargs)
+    names = [info.name for info in loaded.info.inputs]
+    inputs = dict(zip(names, values, strict=True))
+    try:
+        run(program, inputs, state, emit=lambda *_: None, coverage=coverage)
+    except Exception:  # the model's own exceptions end the run where eager's ends
+        return
+
+
+def _compared(
+    number: int, actual: Observed, eager: Observed, exact: Observed | None
+) -> list[OutputCheck]:
+    def fail(reason: str) -> OutputCheck:
+        return OutputCheck(-1, number, float("inf"), None, False, reason)
+
+    if actual.failure:
+        return [fail(f"the library fails, {actual.failure}")]
+    checks: list[OutputCheck] = []
+    if not _same_exception(actual.raised, eager.raised):
+        return [fail(f"it raises {_shown(actual.raised)}, eager {_shown(eager.raised)}")]
+    if not _same_texts(actual.texts, eager.texts):
+        checks.append(fail(f"it writes {actual.texts!r}, eager {eager.texts!r}"))
+    pairs = ((actual.leaves, eager.leaves), (actual.arguments, eager.arguments))
+    for (own, wanted), what in zip(pairs, ("result", "argument"), strict=True):
+        if own.keys() != wanted.keys():
+            checks.append(fail(f"the {what} has the parts {list(own)}, eager {list(wanted)}"))
+            continue
+        wide = {} if exact is None else (exact.leaves if what == "result" else exact.arguments)
+        for position, (path, value) in enumerate(wanted.items()):
+            found = _leaf(position, number, own[path], value, wide.get(path))
+            if found is not None:
+                checks.append(found)
+    return checks
+
+
+def _leaf(position: int, number: int, actual: Any, eager: Any, exact: Any) -> OutputCheck | None:
+    """The check of a tensor or number; of other values only where they differ."""
+    if isinstance(eager, torch.Tensor):
+        if not isinstance(actual, torch.Tensor):
+            reason = f"a {type(actual).__name__}, eager a tensor"
+            return OutputCheck(position, number, float("inf"), None, False, reason)
+        exact = exact if isinstance(exact, torch.Tensor) else None
+        return _tensor(position, number, actual, eager, exact)
+    if isinstance(eager, float) and isinstance(actual, float):
+        # Numbers come from float32 tensors more often than not: they are judged as such.
+        wide = torch.tensor(exact) if isinstance(exact, float) else None
+        return _tensor(position, number, torch.tensor(actual), torch.tensor(eager), wide)
+    same = type(actual) is type(eager) and actual == eager
+    if same or not isinstance(eager, (int, str, bool, type(None))):
+        return None
+    reason = f"{actual!r}, eager {eager!r}"
+    return OutputCheck(position, number, float("inf"), None, False, reason)
+
+
+def _tensor(
+    position: int,
+    number: int,
+    actual: torch.Tensor,
+    eager: torch.Tensor,
+    exact: torch.Tensor | None,
+) -> OutputCheck:
+    check = compare_output(position, number, actual, eager, exact)
+    if check.eager_error is not None and not check.eager_error <= _MAX_EAGER_ERROR:
+        return compare_output(position, number, actual, eager, None)
+    return check
+
+
+def _same_exception(a: tuple[str, str] | None, b: tuple[str, str] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a[0] == b[0] and same_text(a[1], b[1])
+
+
+def _shown(raised: tuple[str, str] | None) -> str:
+    return "nothing" if raised is None else f"{raised[0]}: {raised[1]}"
+
+
+def _same_texts(a: list[Emitted], b: list[Emitted]) -> bool:
+    return len(a) == len(b) and all(
+        x[:2] == y[:2] and same_text(x[2], y[2]) for x, y in zip(a, b, strict=True)
+    )
+
+
+def same_text(a: str, b: str) -> bool:
+    """Whether two texts read the same, but for last digits of numbers with a point."""
+    if a == b:
+        return True
+    if _NUMBER.sub("#", a) != _NUMBER.sub("#", b):
+        return False
+    return all(
+        x == y or (("." in x or "e" in x) and _near(float(x), float(y)))
+        for x, y in zip(_NUMBER.findall(a), _NUMBER.findall(b), strict=True)
+    )
+
+
+def _near(a: float, b: float) -> bool:
+    return abs(a - b) <= _TEXT_TOLERANCE * max(abs(a), abs(b), 1e-6)

@@ -1,0 +1,84 @@
+"""Building libraries with control flow: the comparison with eager, and what it must notice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ptc.support.diagnostics import CompileError
+from tests.codegen.control_library import build
+from tests.graph.control_samples import SAMPLES
+
+
+class Branch(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        return (x * 2 if x.sum() > 0 else (x - 1).relu()) + 1
+
+
+class WrongArm(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        return (x * 3 if x.sum() > 0 else (x - 1).relu()) + 1
+
+
+class Numbers(torch.nn.Module):
+    """As the sample `counter_loop`; `start` makes it another one."""
+
+    def __init__(self, start: int = 0) -> None:
+        super().__init__()
+        self.start = start
+
+    def forward(self, x: torch.Tensor) -> Any:
+        n = self.start
+        while x.abs().max() > 1:
+            x = x / 2
+            n += 1
+        return x * n, n
+
+
+class Stateful(torch.nn.Module):
+    """As the sample `state`. With `forgets` the second call begins anew."""
+
+    total: torch.Tensor
+
+    def __init__(self, forgets: bool = False) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2))
+        self.steps, self.forgets = 0, forgets
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.steps = 1 if self.forgets else self.steps + 1
+        if self.steps % 3 == 0:
+            self.total = torch.zeros_like(x)
+        else:
+            self.total.add_(x)
+        return self.total / self.steps, self.steps
+
+
+CASES = [
+    ("branch", Branch(), WrongArm(), torch.ones(2, 3)),
+    ("counter_loop", Numbers(), Numbers(1), torch.tensor([9.0, -70, 3, 1])),
+    ("state", Stateful(), Stateful(forgets=True), torch.tensor([1.0, 2.0])),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "x"), CASES, ids=[c[0] for c in CASES])
+def test_a_library_is_compared_with_eager(
+    name: str, right: Any, wrong: Any, x: torch.Tensor, tmp_path: Path, monkeypatch: Any
+) -> None:
+    program = SAMPLES[name].build()
+    library = build({"forward": program}, tmp_path, monkeypatch, right, (x,), check=True)
+    assert library.manifest.entries[0].control
+    with pytest.raises(CompileError, match="PTC-A030"):
+        build({"forward": program}, tmp_path, monkeypatch, wrong, (x,), check=True)
+
+
+def test_the_model_is_left_as_it_was(tmp_path: Path, monkeypatch: Any) -> None:
+    model = Stateful()
+    x = torch.tensor([1.0, 2.0])
+    program = SAMPLES["state"].build()
+    build({"forward": program}, tmp_path, monkeypatch, model, (x,), check=True)
+    assert model.steps == 0
+    assert model.total.tolist() == [0, 0]
