@@ -45,7 +45,7 @@ class GuardedGroup(TyperGroup):
             # Typer's own exceptions (usage errors, Exit, Abort) carry an exit code.
             if hasattr(error, "exit_code") or type(error).__name__ == "Abort":
                 raise
-            known = _missing_package(error) or _unwritable_output(error)
+            known = _missing_package(error) or _unwritable_output(error) or _no_temporary(error)
             if known is not None:
                 _explain_failure(ctx, error, known)
                 raise typer.Exit(USER_ERROR) from None
@@ -101,6 +101,17 @@ def _unwritable_output(error: Exception) -> Diagnostic | None:
         "PTC-U007",
         f"cannot write to standard output: {error.strerror}",
         hint="send it to another place; files that were announced are complete",
+    )
+
+
+def _no_temporary(error: Exception) -> Diagnostic | None:
+    """The diagnostic where no folder takes temporary files; None for other errors."""
+    if not isinstance(error, FileNotFoundError) or "usable temporary directory" not in str(error):
+        return None
+    return Diagnostic(
+        "PTC-C003",
+        "no folder for temporary files can be written",
+        hint="free some space, or point TMPDIR at another disk",
     )
 
 

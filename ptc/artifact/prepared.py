@@ -8,6 +8,7 @@ them, and processes share their pages. Must not know what is computed.
 from __future__ import annotations
 
 import ctypes
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import torch
 from ptc.artifact.sections import PAGE, Placed, align_end
 from ptc.hosting.abi import OpenOptions, Status, load_api
 from ptc.hosting.seal import DIGEST_OFFSET, PREPARED_HEAD, PREPARED_SECTION, hash_range
-from ptc.support.diagnostics import CompileError, InternalError
+from ptc.support.diagnostics import InternalError
 
 _MESSAGE_BYTES = 1024
 
@@ -28,7 +29,7 @@ def store_prepared(
 
     name     of the model, as in its C functions
     weights  every weight in the order of the library's table
-    Raises CompileError PTC-R030 when the disk refuses.
+    Raises OSError when the disk refuses.
     """
     with staged.open("r+b") as stream:
         start = align_end(stream, PAGE)
@@ -42,10 +43,7 @@ def store_prepared(
     model, message = ctypes.c_void_p(), ctypes.create_string_buffer(_MESSAGE_BYTES)
     status = api.open(ctypes.byref(options), ctypes.byref(model), message, _MESSAGE_BYTES)
     if status == Status.IO:
-        raise CompileError(
-            "PTC-R030", message.value.decode(errors="replace"),
-            hint="free some space, or choose another place with `--output`",
-        )  # fmt: skip
+        raise OSError(errno.EIO, message.value.decode(errors="replace").rpartition(": ")[2])
     if status != Status.OK:
         raise InternalError("prepare", message.value.decode(errors="replace"))
     api.close(model)

@@ -46,6 +46,7 @@ _COMMON_FLAGS = (
     "-fno-asynchronous-unwind-tables",
     "-fno-plt",
     "-g0",
+    "-pipe",  # no files beside the build's folder
     "-Wno-psabi",
     "-Wno-unknown-warning-option",
     "-Wno-ignored-optimization-argument",
@@ -408,9 +409,13 @@ def _failure(
     if "No space left on device" in stderr:
         return _disk_error(OSError(errno.ENOSPC, "No space left on device", str(folder)))
     kept = tempfile.mkdtemp(prefix="ptc-failed-")
-    for path in folder.iterdir():
-        if path.suffix in (".cpp", ".h"):
-            shutil.copy(path, kept)
+    try:
+        for path in folder.iterdir():
+            if path.suffix in (".cpp", ".h"):
+                shutil.copy(path, kept)
+    except OSError as error:
+        shutil.rmtree(kept, ignore_errors=True)
+        return _disk_error(error)
     lines = [line for line in stderr.splitlines() if "error" in line or "undefined" in line]
     detail = "\n".join(lines[:6] or stderr.splitlines()[:6])
     return InternalError("codegen", f"the {what} refused generated code:\n{detail}\n"

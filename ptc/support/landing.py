@@ -45,7 +45,7 @@ def disk_errors(final: Path, code: str = UNWRITABLE) -> Iterator[None]:
     except OSError as error:
         raise CompileError(
             code,
-            f"cannot write {error.filename or final}: {error.strerror or error}",
+            f"cannot write {final}: {error.strerror or error}",
             hint="choose another place with `--output`",
         ) from None
 
@@ -62,7 +62,8 @@ def land(files: Mapping[Path, Content], code: str = UNWRITABLE) -> None:
     try:
         with disk_errors(next(iter(files)), code):
             for path, content in files.items():
-                staged[path] = _stage(path, content)
+                with disk_errors(path, code):
+                    staged[path] = _stage(path, content)
             _rename_all(staged)
     finally:
         for temporary in staged.values():

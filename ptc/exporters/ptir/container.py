@@ -6,6 +6,7 @@ entries, and bounds every size by the file's own. Knows nothing of what the entr
 
 from __future__ import annotations
 
+import errno
 import json
 import struct
 import tempfile
@@ -81,6 +82,9 @@ def _save_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     try:
         safetensors.torch.save_file(plain, path)
     except (ValueError, KeyError, safetensors.SafetensorError) as error:
+        _, disk, reason = str(error).partition("I/O error: ")
+        if disk:
+            raise OSError(errno.EIO, reason) from error
         raise CompileError("PTC-E011", f"a weight cannot be stored: {error}") from error
 
 
