@@ -181,6 +181,7 @@ def test_outputs_given_and_allocated(scale: Model) -> None:
     assert np.array_equal(as_array(owned, np.float32), X * W + 1)
     assert as_array(count, np.int64) == 8
     assert [owned.strides[d] for d in range(2)] == [3, 1]
+    assert owned.data % 64 == 0 and count.data % 64 == 0
     scale.api.release(session, pointers[0])
     assert not owned.data
     assert scale.api.peak_memory(session) >= 4 * 3 * 4
