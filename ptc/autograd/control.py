@@ -6,16 +6,17 @@ writes is a variable here: segments take it as they take the user's tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
+from torch.fx import Graph, GraphModule, Node
 
 from ptc.autograd import torch_internals as internals
 from ptc.autograd.functionalise import functionalise
 from ptc.graph.control import ControlProgram, Segment, walk
 from ptc.graph.program import AtenProgram, CapturedProgram, DimRange, InputKind, ProgramInput
-from ptc.graph.symbols import same_size, symbols_of
+from ptc.graph.symbols import expression_of, same_size, symbols_of
 from ptc.support.diagnostics import CompileError
 
 
@@ -48,12 +49,46 @@ def functionalise_control(program: ControlProgram) -> FunctionalControl:
 
 
 def _standalone(segment: CapturedProgram, program: ControlProgram) -> CapturedProgram:
-    """A segment with the ranges of the sizes that occur in it."""
+    """A segment with the ranges of the sizes that occur in it. Those that no input of it shows are
+    given to it as numbers."""
     inputs = tuple(
         replace(i, kind=InputKind.USER, live=None) if i.name in program.written else i
         for i in segment.inputs
     )
-    return replace(segment, inputs=inputs, dims=_ranges(segment, program), arguments=None)
+    dims = _ranges(segment, program)
+    shown = _shown_sizes(segment)
+    hidden = [symbol for symbol in dims if symbol not in shown]
+    given = tuple(ProgramInput(symbol, InputKind.SCALAR, symbol) for symbol in hidden)
+    graph = _with_sizes(segment, hidden) if hidden else segment.graph
+    return replace(segment, graph=graph, inputs=inputs + given, dims=dims, arguments=None)
+
+
+def _shown_sizes(segment: CapturedProgram) -> set[str]:
+    """The symbols that are a dimension of an input, or an input themselves."""
+    shown: set[str] = set()
+    for node in segment.graph.graph.nodes:
+        if node.op == "placeholder":
+            value = node.meta["val"]
+            sizes = value.shape if isinstance(value, torch.Tensor) else (value,)
+            shown |= {str(e) for e in map(expression_of, sizes) if getattr(e, "is_Symbol", False)}
+    return shown
+
+
+def _with_sizes(segment: CapturedProgram, symbols: Sequence[str]) -> GraphModule:
+    """The segment's graph with one more placeholder a symbol, behind the others."""
+    graph = Graph()
+    copied: dict[Node, Node] = {}
+    nodes = list(segment.graph.graph.nodes)
+    placeholders = [node for node in nodes if node.op == "placeholder"]
+    for node in placeholders:
+        copied[node] = graph.node_copy(node, copied.__getitem__)
+    for symbol in symbols:
+        given = graph.placeholder(symbol)
+        given.meta["val"] = internals.size_of_symbol(segment.fake_mode, symbol)
+    for node in nodes:
+        if node.op != "placeholder":
+            copied[node] = graph.node_copy(node, copied.__getitem__)
+    return GraphModule(segment.graph, graph, class_name=segment.name)
 
 
 def _ranges(segment: CapturedProgram, program: ControlProgram) -> dict[str, DimRange]:

@@ -19,6 +19,8 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ptc.support.diagnostics import InternalError
+
 #: Reports the device of a tensor to C++; carries no computation.
 DEVICE_QUERY = torch.ops.prim.device.default
 
@@ -114,6 +116,17 @@ def fake_constant(mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
 def guards_of(mode: FakeTensorMode) -> list[Any]:
     """What has been assumed of the symbolic sizes so far (objects with `.expr`)."""
     return list(mode.shape_env.guards) if mode.shape_env is not None else []
+
+
+def size_of_symbol(mode: FakeTensorMode, name: str) -> torch.SymInt:
+    """The symbolic size that is the symbol `name` of the mode's shape environment."""
+    assert mode.shape_env is not None
+    symbol = next((s for s in mode.shape_env.var_to_range if str(s) == name), None)
+    if symbol is None:
+        raise InternalError("functionalise", f"the shape environment has no symbol {name}")
+    value = mode.shape_env.create_symintnode(symbol, hint=None)
+    assert isinstance(value, torch.SymInt)
+    return value
 
 
 def last_node(graph: torch.fx.Graph) -> torch.fx.Node:

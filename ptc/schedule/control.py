@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ptc.autograd.control import FunctionalControl
+from ptc.autograd.control import FunctionalControl, FunctionalSegment
 from ptc.graph.control import ControlProgram
 from ptc.graph.program import InputKind
 from ptc.loops.nodes import Buffer, BufferKind, DType, Program, Size
@@ -19,6 +19,10 @@ from ptc.schedule.context import dense_strides
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options, schedule
 from ptc.schedule.sizes import Sizes
+from ptc.support.diagnostics import CompileError
+
+#: Of a tensor variable: ptc_control.h's limit.
+MAX_DIMS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,27 @@ class ControlLoops:
 def lower_control(functional: FunctionalControl) -> ControlLoops:
     """The loop programs of all segments. Raises as `lower` does."""
     program = functional.program
-    segments = tuple(lower(segment.aten, row_major=True) for segment in functional.segments)
+    segments = tuple(_lowered(segment) for segment in functional.segments)
     weights = tuple(
         _buffer(described.name, value, Sizes(), BufferKind.WEIGHT)
         for described, value in zip(program.inputs, program.values, strict=True)
         if described.live is not None and described.name in program.written
     )
     return ControlLoops(functional, _interface(program), segments, weights)
+
+
+def _lowered(segment: FunctionalSegment) -> Program:
+    program = lower(segment.aten, row_major=True)
+    for name in (*program.inputs, *program.outputs):
+        if isinstance(name, str) and len(program.buffers[name].shape) > MAX_DIMS:
+            raise CompileError(
+                "PTC-O004",
+                f"`{name}`, a tensor of more than {MAX_DIMS} dimensions, is used around control "
+                "flow",
+                location=segment.item.program.location,
+                hint="flatten some of its dimensions",
+            )
+    return program
 
 
 def schedule_control(loops: ControlLoops, options: Options) -> ControlLoops:

@@ -67,3 +67,11 @@ def test_last_node() -> None:
     root = internals.last_node(graph)
     x = graph.placeholder("x")
     assert root.op == "root" and internals.last_node(graph) is x
+
+
+def test_sizes_of_symbols() -> None:
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    assert mode.shape_env is not None
+    made = mode.shape_env.create_unbacked_symint()
+    size = internals.size_of_symbol(mode, str(made))
+    assert isinstance(size, torch.SymInt) and str(size) == str(made)
