@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch.fx
 
 from ptc.capture import fakes, torch_functions, torch_state, view_recipes
 from ptc.capture.errors import GraphBreak, NotConstant
+from ptc.capture.fake_forms import FORMS
 from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import Machine
@@ -197,6 +198,8 @@ class TorchMachine(Machine):
         return self.result_value(result, node)
 
     def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if self.fakes.dims and isinstance(function, Hashable):
+            function = FORMS.get(function, function)
         try:
             with self.fakes.mode, self.fakes.dispatcher():
                 return function(*args, **kwargs)

@@ -129,6 +129,29 @@ def writes(kernel: AnyKernel) -> set[str]:
     return {s.buffer for s in kernel_stores(kernel)}
 
 
+def index_variables(kernel: AnyKernel) -> frozenset[str]:
+    """The index variables of a kernel: of its loops, and the symbolic sizes that it reads."""
+    if isinstance(kernel, ExternKernel):
+        return frozenset()
+    found: list[Index] = []
+    for expr in walk_expr(kernel_roots(kernel)):
+        if isinstance(expr, Load):
+            found.extend(expr.index)
+        elif isinstance(expr, IndexValue):
+            found.append(expr.index)
+    body = kernel.body if isinstance(kernel, Kernel) else kernel.epilogue
+    for stmt in walk_statements(body):
+        if isinstance(stmt, Loop):
+            found.append(stmt.extent)
+        elif isinstance(stmt, Store):
+            found.extend(stmt.index)
+    if isinstance(kernel, TemplateKernel):
+        found.extend(kernel.extents.values())
+    else:
+        found.extend(size for buffer in kernel.locals for size in buffer.shape)
+    return frozenset().union(*(index.vars for index in found))
+
+
 class Rewriter:
     """Rebuilds expressions and statements; subclasses override `leaf`, `index` and `load`.
 

@@ -29,8 +29,10 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.scan",
     "ptc.ops.sort",
     "ptc.ops.upsample",
+    "ptc.ops.antialias",
     "ptc.ops.rnn",
     "ptc.ops.grid",
     "ptc.ops.distance",
+    "ptc.ops.losses",
     "ptc.ops.refusals",
 )

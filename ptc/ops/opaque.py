@@ -332,6 +332,29 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return zeros.scatter(-1, tensor.unsqueeze(-1), 1)
 
 
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool1d` as a pool of images one high: torch's own form fixes dynamic sizes."""
+    kernel, shift, spread = (_only(v) for v in (kernel_size, padding, dilation))
+    step = kernel if stride is None or stride == [] or stride == () else _only(stride)
+    image = input.unsqueeze(-2)
+    pooled = F.max_pool2d(
+        image, (1, kernel), (1, step), (0, shift), (1, spread), ceil_mode, return_indices
+    )
+    return tuple(p.squeeze(-2) for p in pooled) if return_indices else pooled.squeeze(-2)
+
+
+def _only(value: Any) -> int:
+    return value[0] if isinstance(value, (tuple, list)) else value
+
+
 def batch_norm(*args: Any) -> Tensor:
     """`torch.batch_norm`, as the operator that says that it writes the running statistics: the one
     torch would take does not, and cannot be made functional."""
@@ -357,6 +380,8 @@ def replacements() -> Mapping[Any, Callable[..., Any]]:
         F.one_hot: one_hot,
         torch.ops.aten.one_hot.default: one_hot,
         torch.batch_norm: batch_norm,
+        F.max_pool1d: max_pool1d,
+        torch.max_pool1d: max_pool1d,
         torch.lstm: lstm,
         torch.gru: gru,
         torch.rnn_tanh: rnn_tanh,

@@ -65,6 +65,10 @@ class LoweringContext(Protocol):
         """Whether every variable of it is a size, not a number of any sign."""
         ...
 
+    def may_be_zero(self, size: Index) -> bool:
+        """Whether the ranges of the sizes let it be 0."""
+        ...
+
     def load(
         self, x: TensorValue, index: Indices, mask: Expr | None = None, other: Expr | None = None
     ) -> Expr:

@@ -83,14 +83,32 @@ def reduction(
     value: Callable[[Expr], Expr],
     finish: Callable[[Expr], Expr],
     result: DType,
+    *,
+    chooses: bool = False,
 ) -> TensorValue:
-    """One kernel: `finish` of the combination of `value(element)`, in the type of `init`."""
+    """One kernel: `finish` of the combination of `value(element)`, in the type of `init`. One that
+    `chooses` an element fails where there is none."""
     reject_complex(x.dtype)
     out = ctx.empty(reduced_shape(x.shape, dims, keepdim), result)
-    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
-        ref = accumulate(ctx, k, x, dims, outer, op, init, value)
-        k.store(out, out_index(len(x.shape), dims, outer, keepdim), b.cast(finish(ref), result))
+    with ctx.kernel() as k:
+        if chooses:
+            _require_elements(ctx, k, x, dims)
+        with outer_loops(k, x.shape, dims) as outer:
+            ref = accumulate(ctx, k, x, dims, outer, op, init, value)
+            target = out_index(len(x.shape), dims, outer, keepdim)
+            k.store(out, target, b.cast(finish(ref), result))
     return out
+
+
+def _require_elements(
+    ctx: LoweringContext, k: KernelBuilder, x: TensorValue, dims: Sequence[int]
+) -> None:
+    """Fail the run where there is nothing to choose from: eager raises."""
+    for dim in dims:
+        size = x.shape[dim]
+        if ctx.may_be_zero(size):
+            some = b.gt(b.index_value(size, DType.I64), 0)
+            k.check(some, f"a maximum or minimum over dimension {dim}, which has no elements")
 
 
 def count(x: TensorValue, dims: Sequence[int], dtype: DType) -> Expr:
@@ -181,11 +199,13 @@ def _extreme(
 ) -> TensorValue:
     if x.dtype is DType.BOOL:
         op, init = ("any" if largest else "all"), b.literal(not largest, DType.BOOL)
-        return reduction(ctx, x, dims, keepdim, op, init, same, same, DType.BOOL)
+        return reduction(ctx, x, dims, keepdim, op, init, same, same, DType.BOOL, chooses=True)
     acc = compute_type(x.dtype)
     init = lowest(acc) if largest else highest(acc)
     op = "max" if largest else "min"
-    return reduction(ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), same, x.dtype)
+    return reduction(
+        ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), same, x.dtype, chooses=True
+    )
 
 
 @lowers(aten.amax.default)
@@ -223,12 +243,14 @@ def _position(
     init = lowest(acc) if largest else highest(acc)
     out = ctx.empty(reduced_shape(x.shape, dims, keepdim), DType.I64)
     sizes = [x.shape[d] for d in dims]
-    with ctx.kernel() as k, outer_loops(k, x.shape, dims) as outer:
-        ref = k.accumulator("argmax" if largest else "argmin", init, acc)
-        with inner_loops(k, x.shape, dims, outer) as index:
-            position = ravel([index[d] for d in dims], sizes)
-            k.update(ref, b.cast(ctx.load(x, index), acc), b.index_value(position, DType.I64))
-        k.store(out, out_index(len(x.shape), dims, outer, keepdim), ref)
+    with ctx.kernel() as k:
+        _require_elements(ctx, k, x, dims)
+        with outer_loops(k, x.shape, dims) as outer:
+            ref = k.accumulator("argmax" if largest else "argmin", init, acc)
+            with inner_loops(k, x.shape, dims, outer) as index:
+                position = ravel([index[d] for d in dims], sizes)
+                k.update(ref, b.cast(ctx.load(x, index), acc), b.index_value(position, DType.I64))
+            k.store(out, out_index(len(x.shape), dims, outer, keepdim), ref)
     return out
 
 

@@ -7,6 +7,7 @@ builds no kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -210,3 +211,21 @@ def resolve_shape(ctx: LoweringContext, sizes: Sequence[int | Index], total: Ind
         rest = product(size for place, size in enumerate(shape) if place != unknown[0])
         shape[unknown[0]] = ZERO if rest.constant == 0 else total // rest
     return tuple(shape)
+
+
+#: Numerators and denominators up to this: products with sizes below 2**32 are exact in f64.
+_EXACT_FACTOR = 1 << 20
+
+
+def scaled_size(size: Index, factor: float, *, up: bool = False) -> Index | None:
+    """floor(size * factor), or its ceiling, as eager computes it in f64; None for a dynamic size
+    and a factor whose product is rounded (0.3, 1.7)."""
+    whole = math.ceil if up else math.floor
+    if size.constant is not None:
+        return Index.const(whole(size.constant * factor))
+    if not math.isfinite(factor) or factor < 0:
+        return None
+    numerator, denominator = factor.as_integer_ratio()
+    if max(numerator, denominator) > _EXACT_FACTOR:
+        return None
+    return (size * numerator + (denominator - 1 if up else 0)) // denominator

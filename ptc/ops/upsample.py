@@ -21,6 +21,7 @@ from ptc.ops.dtypes import compute_type
 from ptc.ops.nests import loops
 from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
+from ptc.ops.shapes import scaled_size
 from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
@@ -32,7 +33,7 @@ _CUBIC = -0.75  # the coefficient eager uses (Keys, 1981, has -0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class Axis:
     """One dim that is resized. `factor` is the scale factor as the user gave it, if they did."""
 
     size: Index
@@ -45,7 +46,11 @@ class _Axis:
             # A single output position lies on the first element.
             if self.output.constant == 1:
                 return b.literal(0.0, dtype)
-            return _quotient(self.size - 1, self.output - 1, dtype)
+            steps = _quotient(self.size - 1, self.output - 1, dtype)
+            if self.output.constant is not None:
+                return steps
+            single = b.eq(b.index_value(self.output, DType.I64), 1)
+            return b.where(single, b.literal(0.0, dtype), steps)
         if self.factor is not None and self.factor > 0:
             return b.literal(1.0 / self.factor, dtype)
         return _quotient(self.size, self.output, dtype)
@@ -67,12 +72,12 @@ def _quotient(x: Index, y: Index, dtype: DType) -> Expr:
     return b.div(b.cast(b.index_value(x, DType.I64), dtype), b.cast(b.index_value(y), dtype))
 
 
-def _axes(
+def axes_of(
     ctx: LoweringContext, x: TensorValue, output: Sequence[Size], factors: Scales
-) -> tuple[_Axis, ...]:
+) -> tuple[Axis, ...]:
     sizes = x.shape[-len(output) :]
     return tuple(
-        _Axis(size, ctx.size(out), factor)
+        Axis(size, ctx.size(out), factor)
         for size, out, factor in zip(sizes, output, factors, strict=True)
     )
 
@@ -82,28 +87,27 @@ def _axes_of_vector(
     x: TensorValue,
     output: Sequence[Size] | None,
     factors: Sequence[float] | None,
-) -> tuple[_Axis, ...]:
+) -> tuple[Axis, ...]:
     """From the form that takes either an output size or scale factors."""
     if output is not None:
-        return _axes(ctx, x, output, [None] * len(output))
+        return axes_of(ctx, x, output, [None] * len(output))
     assert factors is not None
     sizes = x.shape[-len(factors) :]
-    return _axes(ctx, x, [_scaled(s, f) for s, f in zip(sizes, factors, strict=True)], factors)
+    return axes_of(ctx, x, [_scaled(s, f) for s, f in zip(sizes, factors, strict=True)], factors)
 
 
 def _scaled(size: Index, factor: float) -> Index:
-    if size.constant is not None:
-        return Index.const(math.floor(size.constant * factor))
-    if float(factor).is_integer():
-        return size * int(factor)
-    raise CompileError(
-        "PTC-O003",
-        f"interpolation of a dynamic size by {factor} cannot be compiled",
-        hint="use a whole scale factor, or pass size= instead of scale_factor=",
-    )
+    scaled = scaled_size(size, float(factor))
+    if scaled is None:
+        raise CompileError(
+            "PTC-O004",
+            f"interpolation of a dynamic size by {factor} cannot be compiled",
+            hint="use a factor such as 2, 0.5 or 1.25, or pass size= instead of scale_factor=",
+        )
+    return scaled
 
 
-def _shape(x: TensorValue, axes: Sequence[_Axis]) -> Indices:
+def _shape(x: TensorValue, axes: Sequence[Axis]) -> Indices:
     return (*x.shape[: -len(axes)], *(axis.output for axis in axes))
 
 
@@ -111,7 +115,7 @@ def _shape(x: TensorValue, axes: Sequence[_Axis]) -> Indices:
 
 
 def _nearest(
-    ctx: LoweringContext, x: TensorValue, axes: Sequence[_Axis], exact: bool
+    ctx: LoweringContext, x: TensorValue, axes: Sequence[Axis], exact: bool
 ) -> TensorValue:
     shape, rank = _shape(x, axes), len(axes)
     maps = [_integer_map(axis, exact) for axis in axes]
@@ -135,7 +139,7 @@ def _nearest_dims(
     k: KernelBuilder,
     x: TensorValue,
     out: TensorValue,
-    axes: Sequence[_Axis],
+    axes: Sequence[Axis],
     exact: bool,
     index: Indices,
     place: Indices,
@@ -151,7 +155,7 @@ def _nearest_dims(
         _nearest_dims(ctx, k, x, out, axes[1:], exact, (*index, i), (*place, at))
 
 
-def _nearest_source(axis: _Axis, i: Index, exact: bool) -> Expr:
+def _nearest_source(axis: Axis, i: Index, exact: bool) -> Expr:
     position = b.cast(b.index_value(i, DType.I64), DType.F32)
     if exact:
         position = b.add(position, 0.5)
@@ -165,7 +169,7 @@ def _bound(k: KernelBuilder, value: Expr, size: Index) -> Index:
     return Index.var(k.let(b.max_(b.min_(whole, last), 0), "at", bounds=size).name)
 
 
-def _integer_map(axis: _Axis, exact: bool) -> Callable[[Index], Index] | None:
+def _integer_map(axis: Axis, exact: bool) -> Callable[[Index], Index] | None:
     """The source position as an index expression, where that equals eager's float arithmetic."""
     size, output = axis.size.constant, axis.output.constant
     if size is None or output is None:
@@ -199,8 +203,8 @@ _Tap = tuple[Index, Expr]
 def _interpolated(
     ctx: LoweringContext,
     x: TensorValue,
-    axes: Sequence[_Axis],
-    taps: Callable[[KernelBuilder, _Axis, Index, DType], list[_Tap]],
+    axes: Sequence[Axis],
+    taps: Callable[[KernelBuilder, Axis, Index, DType], list[_Tap]],
 ) -> TensorValue:
     """Weighted sums of the taps of each dim, rounded once."""
     shape, rank = _shape(x, axes), len(axes)
@@ -241,7 +245,7 @@ def _weighted(
     return total
 
 
-def _split(k: KernelBuilder, axis: _Axis, source: Expr) -> tuple[Index, Expr, Expr]:
+def _split(k: KernelBuilder, axis: Axis, source: Expr) -> tuple[Index, Expr, Expr]:
     """Whole part (as an index and as a value) and the rest in [0, 1] of a source position."""
     real = k.let(source, "source")
     base = _bound(k, b.apply("floor", real), axis.size)
@@ -250,7 +254,7 @@ def _split(k: KernelBuilder, axis: _Axis, source: Expr) -> tuple[Index, Expr, Ex
     return base, whole, k.let(b.min_(b.max_(rest, 0.0), 1.0), "rest")
 
 
-def _neighbour(k: KernelBuilder, axis: _Axis, whole: Expr, step: int) -> Index:
+def _neighbour(k: KernelBuilder, axis: Axis, whole: Expr, step: int) -> Index:
     """The position `step` elements on, cut to the image."""
     last = b.index_value(axis.size - 1, DType.I64)
     value = b.max_(b.min_(b.add(whole, step), last), 0)
@@ -259,8 +263,8 @@ def _neighbour(k: KernelBuilder, axis: _Axis, whole: Expr, step: int) -> Index:
 
 def _linear_taps(
     align_corners: bool,
-) -> Callable[[KernelBuilder, _Axis, Index, DType], list[_Tap]]:
-    def taps(k: KernelBuilder, axis: _Axis, i: Index, dtype: DType) -> list[_Tap]:
+) -> Callable[[KernelBuilder, Axis, Index, DType], list[_Tap]]:
+    def taps(k: KernelBuilder, axis: Axis, i: Index, dtype: DType) -> list[_Tap]:
         base, whole, rest = _split(k, axis, axis.source(i, dtype, align_corners, clamped=True))
         above = _neighbour(k, axis, whole, 1)
         return [(base, k.let(b.sub(b.literal(1.0, dtype), rest), "keep")), (above, rest)]
@@ -270,8 +274,8 @@ def _linear_taps(
 
 def _cubic_taps(
     align_corners: bool,
-) -> Callable[[KernelBuilder, _Axis, Index, DType], list[_Tap]]:
-    def taps(k: KernelBuilder, axis: _Axis, i: Index, dtype: DType) -> list[_Tap]:
+) -> Callable[[KernelBuilder, Axis, Index, DType], list[_Tap]]:
+    def taps(k: KernelBuilder, axis: Axis, i: Index, dtype: DType) -> list[_Tap]:
         real = k.let(axis.source(i, dtype, align_corners, clamped=False), "source")
         floor = b.apply("floor", real)
         # The base may lie one before the image; its neighbours are cut to it one by one.
@@ -350,7 +354,7 @@ def lower_nearest(
     ctx: LoweringContext, x: TensorValue, output: Sequence[Size], *factors: float | None
 ) -> TensorValue:
     """The element at floor(i * scale)."""
-    return _nearest(ctx, x, _axes(ctx, x, output, factors), exact=False)
+    return _nearest(ctx, x, axes_of(ctx, x, output, factors), exact=False)
 
 
 @lowers(
@@ -362,7 +366,7 @@ def lower_nearest_exact(
     ctx: LoweringContext, x: TensorValue, output: Sequence[Size], *factors: float | None
 ) -> TensorValue:
     """The element at floor((i + 1/2) * scale)."""
-    return _nearest(ctx, x, _axes(ctx, x, output, factors), exact=True)
+    return _nearest(ctx, x, axes_of(ctx, x, output, factors), exact=True)
 
 
 @lowers(aten.upsample_linear1d.vec, aten.upsample_bilinear2d.vec, aten.upsample_trilinear3d.vec)
@@ -391,7 +395,7 @@ def lower_linear(
     *factors: float | None,
 ) -> TensorValue:
     """Weighted means of the two nearest elements of each dim."""
-    return _interpolated(ctx, x, _axes(ctx, x, output, factors), _linear_taps(align_corners))
+    return _interpolated(ctx, x, axes_of(ctx, x, output, factors), _linear_taps(align_corners))
 
 
 @lowers(aten.upsample_bicubic2d.vec)
@@ -416,7 +420,7 @@ def lower_bicubic(
     *factors: float | None,
 ) -> TensorValue:
     """Cubic convolution over four elements of each dim."""
-    return _interpolated(ctx, x, _axes(ctx, x, output, factors), _cubic_taps(align_corners))
+    return _interpolated(ctx, x, axes_of(ctx, x, output, factors), _cubic_taps(align_corners))
 
 
 # --- samples ------------------------------------------------------------------------------------

@@ -70,6 +70,11 @@ class Context:
         """Whether every variable of it is a size, not a number of any sign."""
         return self._numbers.isdisjoint(index.free_vars())
 
+    def may_be_zero(self, size: Index) -> bool:
+        """Whether the ranges of the sizes let it be 0."""
+        low = self._ranges.interval(size)[0]
+        return low is None or low <= 0
+
     @property
     def symbols(self) -> Sizes:
         """The converter of symbolic sizes."""

@@ -70,6 +70,8 @@ class _Folder(Rewriter):
     def __init__(self, ranges: Ranges) -> None:
         super().__init__()
         self._ranges = ranges
+        # Inside a loop its extent is positive; what names no loop variable may stand outside.
+        self._outside = Ranges({}, ranges.sizes)
         self._refs: dict[str, Expr] = {}
         self._indices: dict[str, Index] = {}
         self.hits = 0
@@ -125,7 +127,9 @@ class _Folder(Rewriter):
     def _decide(self, op: str, x: Index, y: Index) -> bool | None:
         if op in ("gt", "ge"):
             return self._decide("lt" if op == "gt" else "le", y, x)
-        less, ranges = self._ranges.less, self._ranges
+        inside = not self._ranges.bounds.keys().isdisjoint(x.vars | y.vars)
+        ranges = self._ranges if inside else self._outside
+        less = ranges.less
         if op == "lt":
             return True if less(x, y) else (False if ranges.nonnegative(x - y) else None)
         if op == "le":

@@ -32,6 +32,7 @@ from ptc.loops.templates import TEMPLATES
 from ptc.loops.walk import (
     Rewriter,
     expressions,
+    index_variables,
     reads,
     walk_expr,
     walk_statements,
@@ -79,6 +80,7 @@ def _move(program: Program, wanted: Callable[[AnyKernel], bool]) -> Program | No
             writers.setdefault(name, []).append(kernel)
     constant = {n for n, buffer in program.buffers.items() if buffer.kind in _CONSTANT}
     constant -= program.written
+    sizes = frozenset([size.symbol for size in program.sizes])
     moved: dict[int, AnyKernel] = {}
     for kernel in program.kernels:
         local = {x.name for x in kernel.locals} if isinstance(kernel, Kernel) else set[str]()
@@ -88,6 +90,9 @@ def _move(program: Program, wanted: Callable[[AnyKernel], bool]) -> Program | No
         if not all(_storable(program.buffers[n], kernel) for n in results):
             continue
         if isinstance(kernel, ExternKernel) or not wanted(kernel):
+            continue
+        # Sizes are known in a run only, even where they are but numbers in an expression.
+        if not sizes.isdisjoint(index_variables(kernel)):
             continue
         moved[id(kernel)] = kernel
         for name in results:

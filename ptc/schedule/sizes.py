@@ -17,6 +17,7 @@ from ptc.graph.symbols import expression_of
 from ptc.loops import build as b
 from ptc.loops.index import Index, maximum, minimum, product
 from ptc.loops.nodes import DType, Expr
+from ptc.ops.shapes import scaled_size
 from ptc.support.diagnostics import CompileError
 
 _DIVISIONS = ("FloorDiv", "CleanDiv")
@@ -30,7 +31,7 @@ class Sizes:
         self._known: dict[Any, Index] = {}
 
     def index(self, value: Any) -> Index:
-        """An int, SymInt or Index as an Index. Raises CompileError PTC-O002 when it cannot."""
+        """An int, SymInt or Index as an Index. Raises CompileError PTC-O004 when it cannot."""
         if isinstance(value, int):
             return Index.const(int(value))
         if isinstance(value, Index):
@@ -82,6 +83,13 @@ class Sizes:
         if type(inner).__name__ in ("IntTrueDiv", "FloatTrueDiv") and head != "RoundToInt":
             x, d = self._convert(_integral(inner.args[0])), self._convert(_integral(inner.args[1]))
             return (x + d - 1) // d if head == "CeilToInt" else x // d
+        if type(inner).__name__ == "Mul" and head != "RoundToInt":
+            factors = [a for a in inner.args if a.is_Float]
+            sizes = [self._convert(_integral(a)) for a in inner.args if not a.is_Float]
+            if len(factors) == 1:
+                scaled = scaled_size(product(sizes), float(factors[0]), up=head == "CeilToInt")
+                if scaled is not None:
+                    return scaled
         raise _unsupported(e)
 
     def _scalar(self, e: Any) -> Expr:
@@ -126,7 +134,8 @@ def _integral(e: Any) -> Any:
 
 def _unsupported(e: Any) -> CompileError:
     return CompileError(
-        "PTC-O002",
+        "PTC-O004",
         f"the size expression `{e}` ({type(e).__name__}) cannot be compiled",
-        hint="compute sizes with +, -, *, //, %, min and max, or keep the dimension static",
+        hint="compute sizes with +, -, *, //, %, min and max and factors such as 0.5 or 1.25, or "
+        "keep the dimension static",
     )

@@ -46,6 +46,8 @@ CANNOT_SAY = {
 
 #: Lowered operators without an ONNX rule, with the reason.
 NO_RULE = {
+    "aten._upsample_bilinear2d_aa.default": "the weights of Resize differ at the borders",
+    "aten._upsample_bicubic2d_aa.default": "the weights of Resize differ at the borders",
     "aten.erfinv.default": "no ONNX operator",
     "aten.lgamma.default": "no ONNX operator",
     "aten.digamma.default": "no ONNX operator",

@@ -260,3 +260,60 @@ def test_slices_are_not_written_from_the_end(tmp_path, name):
     artifact = ptc.build(write, (x, good), output=tmp_path / "l.so")
     with pytest.raises(CompileError, match="index out of range for a dimension of 4"):
         artifact.load()(x, bad)
+
+
+def test_an_open_range_starts_where_the_library_is_right(tmp_path):
+    def same_size(x: torch.Tensor) -> torch.Tensor:
+        size = x.shape[2:]
+        return torch.nn.functional.interpolate(x, size, mode="bilinear", align_corners=True)
+
+    x = torch.randn(1, 2, 8, 4)
+    artifact = _built(tmp_path, same_size, x, "n", dim=2)
+    assert "`n`: sizes from 2 on, because the model treats 1 apart" in artifact.report.notes[0]
+    assert artifact.load().manifest.entries[0].sizes[0].lower == 2
+    with pytest.raises(CompileError, match="differs from eager at `n` = 1") as caught:
+        _built(tmp_path, same_size, x, "n[1..9]", dim=2)
+    assert caught.value.code == "PTC-A030"
+
+
+def test_numbers_made_of_sizes_are_not_computed_with_the_weights(tmp_path):
+    def table(x: torch.Tensor) -> torch.Tensor:
+        return torch.arange(5) * (x.shape[0] / 5)
+
+    loaded = _built(tmp_path, table, torch.randn(8, 3), "n[1..50]").load()
+    for n in (1, 7, 50):
+        torch.testing.assert_close(loaded(torch.randn(n, 3)), torch.arange(5) * (n / 5))
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "argmax", "argmin", "max", "min"])
+def test_a_maximum_of_nothing_fails(tmp_path, name):
+    def extreme(x: torch.Tensor):
+        return getattr(x, name)(0)
+
+    x = torch.randn(4, 3)
+    loaded = _built(tmp_path, extreme, x, "n[0..9]").load()
+    torch.testing.assert_close(tuple(loaded(x[:1])), tuple(extreme(x[:1])))
+    with pytest.raises(CompileError, match="over dimension 0, which has no elements") as caught:
+        loaded(torch.zeros(0, 3))
+    assert caught.value.code == "PTC-R020"
+
+
+@pytest.mark.parametrize(
+    "make, shape, dim",
+    [
+        (lambda: nn.MaxPool1d(3, 2, 1), (1, 2, 8), 2),
+        (lambda: nn.MaxPool1d(2, ceil_mode=True, return_indices=True), (1, 2, 8), 2),
+        (lambda: nn.GRU(4, 5, 2, batch_first=True, bidirectional=True), (2, 8, 4), 1),
+        (lambda: nn.RNN(4, 5, nonlinearity="relu"), (8, 2, 4), 0),
+        (lambda: nn.LSTM(4, 5, proj_size=3), (8, 2, 4), 0),
+        (lambda: nn.LSTM(4, 5, proj_size=3), (8, 4, 4), 1),
+        (lambda: nn.Upsample(scale_factor=1.5, mode="linear"), (1, 2, 8), 2),
+    ],
+)
+def test_modules_whose_fake_results_would_fix_a_size(tmp_path, make, shape, dim):
+    model = make().eval()
+    x = torch.randn(shape)
+    artifact = ptc.build(
+        model, (x,), output=tmp_path / "l.so", dynamic={"input": {dim: "n[2..20]"}}
+    )
+    assert artifact.report.entries[0].checked == 5

@@ -1,0 +1,70 @@
+"""Torch functions whose fake results would fix symbolic sizes, in forms that keep them.
+
+Their C++ code asks for sizes as numbers. The forms take the same arguments on fake tensors and give
+results of the same shapes and types; what a program computes is not their business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Pair = int | Sequence[int]
+
+
+def _max_pool1d(
+    input: Tensor,
+    kernel_size: Pair,
+    stride: Pair | None = None,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    stride = kernel_size if stride is None or stride == [] else stride
+    result = F.max_pool2d(
+        input.unsqueeze(-2),
+        (1, _only(kernel_size)),
+        (1, _only(stride)),
+        (0, _only(padding)),
+        (1, _only(dilation)),
+        ceil_mode,
+        return_indices,
+    )
+    if return_indices:
+        return tuple(part.squeeze(-2) for part in result)
+    return result.squeeze(-2)
+
+
+def _only(value: Pair) -> int:
+    return value if isinstance(value, int) else value[0]
+
+
+def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A recurrent network on a padded batch; a packed one is left to torch."""
+
+    def form(*args: Any) -> Any:
+        padded = len(args) == 9 and isinstance(args[3], bool)
+        if not padded:
+            return function(*args)
+        x, hidden, _, _, _, _, _, bidirectional, batch_first = args
+        states = list(hidden) if isinstance(hidden, (tuple, list)) else [hidden]
+        width = states[0].shape[2] * (2 if bidirectional else 1)
+        if batch_first:
+            output = x.new_empty((x.shape[1], x.shape[0], width)).transpose(0, 1)
+        else:
+            output = x.new_empty((x.shape[0], x.shape[1], width))
+        return (output, *(state.new_empty(state.shape) for state in states))
+
+    return form
+
+
+FORMS: Mapping[Any, Callable[..., Any]] = {
+    F.max_pool1d: _max_pool1d,
+    torch.max_pool1d: _max_pool1d,
+    **{f: _recurrent(f) for f in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)},
+}
