@@ -6,11 +6,12 @@ Takes paths with their contents. Knows nothing of what is in them.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ptc.support.diagnostics import CompileError
@@ -64,10 +65,28 @@ def land(files: Mapping[Path, Content], code: str = UNWRITABLE) -> None:
             for path, content in files.items():
                 with disk_errors(path, code):
                     staged[path] = _stage(path, content)
-            _rename_all(staged)
+            with _one_at_a_time(next(iter(files)).parent):
+                _rename_all(staged)
     finally:
         for temporary in staged.values():
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Two builds of one library must not mix their files. Where the file system knows no locks,
+    the manifest tells a mixture."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _stage(path: Path, content: Content) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,23 @@ def test_a_failed_rename_leaves_everything_as_it_was(
         land({tmp_path / name: b"new" for name in names})
     assert caught.value.code == "PTC-R030"
     assert content(tmp_path) == before
+
+
+def test_two_builds_do_not_mix_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names, replace = ["libm.so", "m.h", "m.json"], os.replace
+
+    def slowly(source: str, target: str) -> None:
+        time.sleep(0.02)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", slowly)
+
+    def build(who: int) -> None:
+        land({tmp_path / name: str(who).encode() for name in names})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(build, range(4)))
+    assert len(set(content(tmp_path).values())) == 1 and set(content(tmp_path)) == set(names)
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
