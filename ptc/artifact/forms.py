@@ -110,8 +110,7 @@ def captured_text(captured: Captured) -> str:
 
 def functional_text(functional: Functional) -> str:
     if isinstance(functional, FunctionalControl):
-        texts = {id(s.item): print_program(s.aten) for s in functional.segments}
-        return print_control(functional.program, texts)
+        return print_control(functional.program, {id(s.item): s.aten for s in functional.segments})
     return print_program(functional)
 
 

@@ -331,3 +331,12 @@ def bodies(item: Item) -> tuple[Body, ...]:
     if isinstance(item, Switch):
         return item.arms
     return (item.body,) if isinstance(item, While) else ()
+
+
+def segment_numbers(program: ControlProgram) -> dict[int, int]:
+    """The number of each segment, in the order of `walk`, by id of the segment."""
+    numbers: dict[int, int] = {}
+    for item in walk(program.body):
+        if isinstance(item, Segment):  # one may stand in several places
+            numbers.setdefault(id(item), len(numbers))
+    return numbers

@@ -31,7 +31,7 @@ from ptc.graph.control import (
     Var,
     While,
 )
-from ptc.graph.program import InputKind, ProgramInput, ProgramOutput
+from ptc.graph.program import AtenProgram, CapturedProgram, InputKind, ProgramInput, ProgramOutput
 from ptc.graph.symbols import symbols_of
 
 
@@ -39,7 +39,7 @@ def reads_of(item: Item) -> Iterator[Var]:
     """The variables that an item reads itself, not in its bodies. Of a segment not the weights."""
     match item:
         case Segment():
-            for described, node in placeholders_of(item):
+            for described, node in placeholders_of(item.program):
                 if described.kind in (InputKind.USER, InputKind.SCALAR):
                     yield variable_of(described.name, node.meta.get("val"))
         case Compute(_, _, args) | DataSized(_, _, args):
@@ -80,18 +80,20 @@ def variables_of(item: Item) -> Iterator[Var]:
             pass
 
 
-def placeholders_of(item: Segment) -> Iterator[tuple[ProgramInput, torch.fx.Node]]:
-    """The inputs of a segment with their placeholders, as far as there are both."""
-    nodes = [node for node in item.program.graph.graph.nodes if node.op == "placeholder"]
-    return zip(item.program.inputs, nodes, strict=False)
+def placeholders_of(
+    program: CapturedProgram | AtenProgram,
+) -> Iterator[tuple[ProgramInput, torch.fx.Node]]:
+    """The inputs with their placeholders, as far as there are both."""
+    nodes = [node for node in program.graph.graph.nodes if node.op == "placeholder"]
+    return zip(program.inputs, nodes, strict=False)
 
 
-def results_of(item: Segment) -> list[tuple[ProgramOutput, Any]]:
-    """The outputs of a segment with their fake values, as far as there are both."""
-    output = next(n for n in reversed(item.program.graph.graph.nodes) if n.op == "output")
+def results_of(program: CapturedProgram) -> list[tuple[ProgramOutput, Any]]:
+    """The outputs with their fake values, as far as there are both."""
+    output = next(n for n in reversed(program.graph.graph.nodes) if n.op == "output")
     results: Any = output.args[0]
     values = [r.meta.get("val") if isinstance(r, torch.fx.Node) else r for r in results]
-    return list(zip(item.program.outputs, values, strict=False))
+    return list(zip(program.outputs, values, strict=False))
 
 
 def variable_of(name: str, value: Any) -> Var:

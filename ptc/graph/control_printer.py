@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import torch
 from torch.fx import Node
@@ -38,6 +37,7 @@ from ptc.graph.control import (
     Text,
     Var,
     While,
+    segment_numbers,
     walk,
 )
 from ptc.graph.control_parts import placeholders_of, symbols_at, variables_of
@@ -50,11 +50,14 @@ from ptc.graph.printer import (
     place_text,
     with_comment,
 )
-from ptc.graph.program import Const, Leaf, Structure
+from ptc.graph.program import AtenProgram, CapturedProgram, Const, Leaf, Structure
 from ptc.graph.program import Node as StructureNode
 from ptc.graph.symbols import SYMBOLIC_TYPES, range_text, symbols_of
 from ptc.graph.types import type_text
 from ptc.support.diagnostics import Location
+
+#: What a segment has become.
+Form = AtenProgram | str
 
 _MODULES = ("logging", "math", "operator", "sys", "torch", "warnings")
 
@@ -66,9 +69,10 @@ _INFIX: Mapping[str, str] = {
 _PREFIX: Mapping[str, str] = {"neg": "-", "pos": "+", "invert": "~", "not": "not "}
 
 
-def print_control(program: ControlProgram) -> str:
-    """The whole program as a Python module."""
-    printer = _Printer(program)
+def print_control(program: ControlProgram, segments: Mapping[int, Form] | None = None) -> str:
+    """The whole program as a Python module. `segments` has what segments have become, by id: their
+    functional form, or the text of a later one, which stands where the statements would be."""
+    printer = _Printer(program, segments)
     printer.body(program.body, 1)
     printer.returned()
     text = "\n".join(printer.lines)
@@ -76,7 +80,7 @@ def print_control(program: ControlProgram) -> str:
     described = [*_sizes(program), *printer.literals]
     return "\n".join(
         [
-            f'"""Captured program `{program.name}` with control flow."""',
+            f'"""{_form_name(segments)} program `{program.name}` with control flow."""',
             "",
             *import_lines(printer.graphs, modules),
             "",
@@ -89,6 +93,12 @@ def print_control(program: ControlProgram) -> str:
             "",
         ]
     )
+
+
+def _form_name(segments: Mapping[int, Form] | None) -> str:
+    if not segments:
+        return "Captured"
+    return "Lowered" if any(isinstance(form, str) for form in segments.values()) else "Functional"
 
 
 def item_text(item: Item, *, program: ControlProgram | None = None) -> str:
@@ -111,17 +121,14 @@ def item_text(item: Item, *, program: ControlProgram | None = None) -> str:
                 return f"{type(item).__name__}({', '.join(map(printer.name, variables_of(item)))})"
 
 
-def segment_numbers(program: ControlProgram) -> dict[int, int]:
-    """The number of each segment, by id of the segment."""
-    found = (item for item in walk(program.body) if isinstance(item, Segment))
-    return {id(item): number for number, item in enumerate(found)}
-
-
 class _Printer:
     """The statements of a program, gathered from its items."""
 
-    def __init__(self, program: ControlProgram | None) -> None:
+    def __init__(
+        self, program: ControlProgram | None, forms: Mapping[int, Form] | None = None
+    ) -> None:
         self._program = program
+        self._forms = forms or {}
         self._numbers = {} if program is None else segment_numbers(program)
         self._names: dict[str, str] = {}
         self._taken = {*_MODULES, *dir(builtins)}
@@ -129,6 +136,9 @@ class _Printer:
         self.graphs: list[torch.fx.GraphModule] = []
         self.literals: list[str] = []
         self.lines: list[str] = []
+        # All variables before any local of a segment: a loop may come back to what reads them
+        for name in _names(program) if program is not None else ():
+            self.name(name)
 
     def name(self, variable: Var | str) -> str:
         """The identifier of a variable or symbol."""
@@ -236,38 +246,51 @@ class _Printer:
         return f"{title}: ({reads}) -> ({gives})"
 
     def _segment(self, item: Segment, depth: int) -> None:
-        program = item.program
         number = self._numbers[id(item)]
         self._write(depth, f"# {self.heading(item, number)}")
+        form = self._forms.get(id(item), item.program)
+        if not isinstance(form, str):
+            self._statements(form, number, depth)
+            return
+        for line in form.rstrip().splitlines():
+            self._write(depth if line else 0, line)
+
+    def _statements(self, program: CapturedProgram | AtenProgram, number: int, depth: int) -> None:
         nodes = list(program.graph.graph.nodes)
-        for symbol, variable in _scalar_symbols(item).items():
+        for symbol, variable in _scalar_symbols(program).items():
             self._write(depth, f"{self.name(symbol)} = {self.name(variable)}")
-        names = self._node_names(item, nodes)
-        text = GraphText(program.graph, names, f"_{number}_")
+        text = GraphText(program.graph, self._node_names(program), f"_{number}_")
         self.graphs.append(program.graph)
         self.literals.extend(text.literals())
         for node in nodes:
             if node.op not in ("placeholder", "output"):
                 self._place(depth, node.meta.get("location"))
                 self._write(depth, text.statement(node))
-        results = nodes[-1].args[0]
-        given = [argument_text(result, text.names) for result in results]
-        targets = [self.name(output.name) for output in program.outputs]
-        pairs = [(a, b) for a, b in zip(targets, given, strict=True) if a != b]
+        given = [argument_text(result, text.names) for result in nodes[-1].args[0]]
+        pairs: list[tuple[str, str]] = []
+        for output, value in zip(program.outputs, given, strict=True):
+            if output.target is None and self.name(output.name) != value:
+                pairs.append((self.name(output.name), value))
         if pairs:
             left, right = (", ".join(side) for side in zip(*pairs, strict=True))
             self._write(depth, f"{left} = {right}")
+        for output, value in zip(program.outputs, given, strict=True):
+            if output.target is not None:
+                written = self.name(program.inputs[output.target].name)
+                self._write(depth, f"{written}.copy_({value})")
+            elif output.alias_of is not None and isinstance(program, AtenProgram):
+                shared = self.name(program.inputs[output.alias_of].name)
+                self._write(depth, f"# {self.name(output.name)} shares memory with {shared}")
 
-    def _node_names(self, item: Segment, nodes: Sequence[Node]) -> dict[Node, str]:
+    def _node_names(self, program: CapturedProgram | AtenProgram) -> dict[Node, str]:
         """Placeholders are the variables; a result is its variable from the start where nothing
         else needs the variable's old value; other nodes have names that no variable has."""
-        program = item.program
-        names = {node: self.name(described.name) for described, node in placeholders_of(item)}
+        nodes = list(program.graph.graph.nodes)
+        names = {node: self.name(described.name) for described, node in placeholders_of(program)}
         read = set(names.values())
-        results: Any = nodes[-1].args[0]
-        for output, node in zip(program.outputs, results, strict=True):
+        for output, node in zip(program.outputs, nodes[-1].args[0], strict=True):
             target = self.name(output.name)
-            if node not in names and target not in read:
+            if node not in names and target not in read and output.target is None:
                 names[node] = target
         local: set[str] = set()
         for node in nodes:
@@ -413,14 +436,26 @@ class _Printer:
                 return f"{{{name}:{part.spec}}}" if part.spec else f"{{{name}}}"
 
 
-def _scalar_symbols(item: Segment) -> dict[str, str]:
+def _names(program: ControlProgram) -> Iterator[str]:
+    """The names of all variables, and of the symbols that the program binds."""
+    yield from (described.name for described in program.inputs)
+    yield from (kept.variable.name for kept in program.state)
+    for item in walk(program.body):
+        yield from (variable.name for variable in variables_of(item))
+        if isinstance(item, Segment):
+            yield from (output.name for output in item.program.outputs)
+        if isinstance(item, Bind):
+            yield item.symbol
+
+
+def _scalar_symbols(program: CapturedProgram | AtenProgram) -> dict[str, str]:
     """The symbols that stand for numbers in sizes and arguments of a segment -> the number."""
     used: set[str] = set()
-    for node in item.program.graph.graph.nodes:
+    for node in program.graph.graph.nodes:
         if node.op.startswith("call"):
             used |= symbols_at(node)
     symbols: dict[str, str] = {}
-    for described, node in placeholders_of(item):
+    for described, node in placeholders_of(program):
         value = node.meta["val"]
         if isinstance(value, SYMBOLIC_TYPES):
             symbols.update(dict.fromkeys(sorted(symbols_of(value) & used), described.name))

@@ -258,13 +258,13 @@ class _Interpreter:
         """The values of the placeholders, and of the symbols, those of numbers among them."""
         sizes = dict(self.values)
         found: dict[torch.fx.Node, Any] = {}
-        for described, node in placeholders_of(item):
+        for described, node in placeholders_of(item.program):
             value = found[node] = self._input(described.name)
             fake = node.meta["val"]
             if isinstance(fake, SYMBOLIC_TYPES):
                 for symbol in symbols_of(fake):  # one: a bool's expression is `symbol == 1`
                     sizes[symbol] = int(value) if isinstance(value, bool) else value
-        for described, node in placeholders_of(item):
+        for described, node in placeholders_of(item.program):
             self._check_value(described.name, node.meta["val"], found[node], sizes)
         return found, sizes
 

@@ -171,13 +171,13 @@ class _Verifier:
         for item in walk(program.body):
             if isinstance(item, Segment):
                 segments.append(item)
-                for described, node in placeholders_of(item):
+                for described, node in placeholders_of(item.program):
                     if described.name not in self._weights:
                         self._declare(variable_of(described.name, node.meta.get("val")))
             for variable in variables_of(item):
                 self._declare(variable)
         for item in segments:
-            for output, value in results_of(item):
+            for output, value in results_of(item.program):
                 if output.name not in self._types:
                     self._declare(variable_of(output.name, value))
 
@@ -323,7 +323,7 @@ class _Verifier:
             self._checked.add(id(item))
             self._verify_graph(item)
         known = set(defined or ())
-        for described, node in placeholders_of(item):
+        for described, node in placeholders_of(item.program):
             if described.kind is InputKind.SCALAR:
                 known |= symbols_of(node.meta["val"])
         if defined is not None:
@@ -331,7 +331,7 @@ class _Verifier:
                 missing = symbols_at(node) - known
                 if missing:
                     raise _Fault(f"the size {min(missing)} at `{node.name}` is not bound")
-        for output, value in results_of(item):
+        for output, value in results_of(item.program):
             target = self._types[output.name]
             if not isinstance(target, TensorVar):
                 raise _Fault(f"`{output.name}` is {var_type(target)}, the value {type_text(value)}")
@@ -342,7 +342,7 @@ class _Verifier:
         program = item.program
         verify_captured(program)
         self._verify_modes(item)
-        for described, _ in placeholders_of(item):
+        for described, _ in placeholders_of(item.program):
             kind = self._weights.get(described.name)
             if kind is not None and kind is not described.kind:
                 raise _Fault(f"`{described.name}` is a {kind.value} of the program and a "
@@ -350,7 +350,7 @@ class _Verifier:
             outside = described.kind not in (InputKind.USER, InputKind.SCALAR)
             if outside and kind is None and described.name not in self._program.written:
                 raise _Fault(f"the program has no weight `{described.name}`")
-        for output, value in results_of(item):
+        for output, value in results_of(item.program):
             if not isinstance(value, torch.Tensor):
                 raise _Fault(f"`{output.name}` is {type_text(value)}, not a tensor")
 

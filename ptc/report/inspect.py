@@ -1,8 +1,9 @@
 """Inspection: what ptc makes of a call, stage by stage, with breaks and guards in words.
 
-A model without graph breaks is one graph, shown as `ptc compile` builds it. One with breaks is run
-once on its example inputs, segments in eager, and every segment is shown in the order in which it
-was captured. Takes a callable and arguments; gives text or JSON data.
+A model without graph breaks is one program, shown as `ptc compile` builds it: a graph, or, where
+data decides, a tree of branches and loops around graphs. One with breaks is run once on its example
+inputs, segments in eager, and every segment is shown in the order in which it was captured. Takes a
+callable and arguments; gives text or JSON data.
 """
 
 from __future__ import annotations
@@ -16,21 +17,30 @@ from typing import Any
 import torch
 from torch import nn
 
-from ptc.artifact.describe import CompiledEntry, straight_entry
-from ptc.autograd.functionalise import functionalise
+from ptc.artifact.describe import codegen_entry
+from ptc.artifact.forms import (
+    Captured,
+    captured_text,
+    compiled_form,
+    functional_form,
+    functional_text,
+    loop_form,
+    loops_text,
+    scheduled_form,
+)
 from ptc.backends.registry import BackendOptions, resolve_backend
 from ptc.capture.api import CapturedFrame
 from ptc.codegen.generate import generate
 from ptc.dispatch.config import CompileConfig
 from ptc.dispatch.proxy import compile_function, compile_module, compiler_of
-from ptc.graph.printer import print_program
-from ptc.graph.program import CapturedProgram
+from ptc.graph.control import ControlProgram, segment_numbers, walk
+from ptc.graph.control import Segment as ControlSegment
+from ptc.graph.control_outline import Construct, constructs
 from ptc.loader.model import EntryRequest
-from ptc.loops.printer import print_program as print_loops
 from ptc.pipeline import capture_entry
-from ptc.schedule.lower import lower
-from ptc.schedule.passes import Options, schedule
+from ptc.schedule.passes import Options
 from ptc.support.diagnostics import CompileError, Diagnostic, Location
+from ptc.support.wording import counted
 
 STAGES = ("captured", "aten", "loops", "scheduled", "code")
 
@@ -52,20 +62,42 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of one function between breaks. `program` is None without a tensor operator."""
+    """A stretch of one function between breaks, or a whole program. `program` is None without a
+    tensor operator."""
 
     name: str
     location: Location | None
-    program: CapturedProgram | None
+    program: Captured | None
     guards: tuple[str, ...] = ()
     breaks: tuple[Break, ...] = ()
 
     @property
     def operators(self) -> int:
-        """Torch calls in the captured graph."""
-        if self.program is None:
-            return 0
-        return sum(1 for node in self.program.graph.graph.nodes if node.op.startswith("call_"))
+        """Torch calls in the captured graph, or in all graphs of a program with control flow."""
+        return sum(
+            node.op.startswith("call_") for graph in self._graphs() for node in graph.graph.nodes
+        )
+
+    @property
+    def constructs(self) -> tuple[Construct, ...]:
+        """The branches, switches and loops of a program with control flow."""
+        return constructs(self.program) if isinstance(self.program, ControlProgram) else ()
+
+    @property
+    def whole(self) -> bool:
+        """True for a program with control flow, which has segments of its own."""
+        return isinstance(self.program, ControlProgram)
+
+    @property
+    def parts(self) -> int:
+        """The segments of a program with control flow, else 1."""
+        return len(segment_numbers(self.program)) if isinstance(self.program, ControlProgram) else 1
+
+    def _graphs(self) -> list[torch.fx.GraphModule]:
+        if isinstance(self.program, ControlProgram):
+            items = (i for i in walk(self.program.body) if isinstance(i, ControlSegment))
+            return [item.program.graph for item in {id(item): item for item in items}.values()]
+        return [] if self.program is None else [self.program.graph]
 
     def stage(self, stage: str) -> str:
         """The segment's program at a stage of STAGES, as text; "" for an empty segment."""
@@ -76,18 +108,18 @@ class Segment:
         if self.program is None:
             return ""
         if stage == "captured":
-            return print_program(self.program)
-        aten = functionalise(self.program)
+            return captured_text(self.program)
+        functional = functional_form(self.program)
         if stage == "aten":
-            return print_program(aten)
-        loops = lower(aten, row_major=True)
+            return functional_text(functional)
+        loops = loop_form(functional)
         if stage == "loops":
-            return print_loops(loops)
-        scheduled = schedule(loops, Options(freeze=True))
+            return loops_text(loops)
+        scheduled = scheduled_form(loops, Options(freeze=True))
         if stage == "scheduled":
-            return print_loops(scheduled)
-        entry = straight_entry(CompiledEntry(self.name, aten, scheduled))
-        files = generate([entry], name=aten.name).sources.files()
+            return loops_text(scheduled)
+        entry = codegen_entry(compiled_form(self.name, functional, scheduled))
+        files = generate([entry], name=self.program.name).sources.files()
         return "\n".join(f"// ==== {name}\n{text}" for name, text in files.items())
 
 
@@ -105,13 +137,16 @@ class Inspection:
 
     def text(self, stage: str = "captured") -> str:
         """For people: every segment with its program, guards and breaks."""
-        count, breaks = len(self.segments), len(self.breaks)
-        head = f"{self.name}: {count} segment{'s'[: count != 1]}, {breaks} graph break"
-        blocks = [head + "s"[: breaks != 1]]
+        blocks = [f"{self.name}: {self._summary()}"]
         for number, segment in enumerate(self.segments):
             where = f" from {segment.location}" if segment.location else ""
-            title = f"--- segment {number}: {segment.name}{where}, {segment.operators} operators"
-            parts = [title, segment.stage(stage) or "(no tensor operator)"]
+            what = "" if segment.whole else f"segment {number}: "
+            title = f"--- {what}{segment.name}{where}, {counted(segment.operators, 'operator')}"
+            parts = [title]
+            if segment.constructs:
+                parts.append("control flow:")
+                parts.extend(f"{'  ' * (made.depth + 1)}{made}" for made in segment.constructs)
+            parts.append(segment.stage(stage) or "(no tensor operator)")
             if segment.guards:
                 parts.append("guards:\n" + "\n".join(f"  {guard}" for guard in segment.guards))
             parts.extend(found.render() for found in segment.breaks)
@@ -119,6 +154,17 @@ class Inspection:
         if self.refusal is not None:
             blocks.append("`ptc compile` refuses this model:\n" + self.refusal.render())
         return "\n\n".join(blocks) + "\n"
+
+    def _summary(self) -> str:
+        counts = [(len(self.segments), "segment")]
+        if len(self.segments) == 1 and self.segments[0].whole:
+            (segment,) = self.segments
+            counts = [(segment.parts, "segment")]
+            for kind in ("branch", "switch", "loop"):
+                found = sum(made.kind == kind for made in segment.constructs)
+                counts += [(found, kind)] if found else []
+        counts.append((len(self.breaks), "graph break"))
+        return ", ".join(counted(count, word) for count, word in counts)
 
     def data(self, stage: str = "captured") -> dict[str, Any]:
         """The same as plain data for JSON."""
@@ -131,6 +177,7 @@ class Inspection:
                     "name": segment.name,
                     "location": None if segment.location is None else str(segment.location),
                     "operators": segment.operators,
+                    "constructs": [_construct_data(made) for made in segment.constructs],
                     "program": segment.stage(stage),
                     "guards": list(segment.guards),
                     "breaks": [
@@ -178,7 +225,19 @@ def render(request: EntryRequest, *, stage: str, format: str) -> str:
     return found.text(stage)
 
 
-def _size_conditions(program: CapturedProgram) -> tuple[str, ...]:
+def _construct_data(made: Construct) -> dict[str, Any]:
+    place = made.location
+    return {
+        "kind": made.kind,
+        "construct": made.name,
+        "location": None if place is None else str(place),
+        "line": "" if place is None else place.text.strip(),
+        "depth": made.depth,
+        "arms": [list(arm) for arm in made.arms],
+    }
+
+
+def _size_conditions(program: Captured) -> tuple[str, ...]:
     return tuple(
         f"{dim.lower} <= {dim.name}" + (f" <= {dim.upper}" if dim.upper is not None else "")
         for dim in program.dims.values()

@@ -70,13 +70,13 @@ def test_the_text_runs(name: str) -> None:
     exec(compile(text, f"<{name}>", "exec"), namespace)
     state: dict[str, Any] = {}
     for inputs in sample.calls():
-        values = _arguments(program, copy.deepcopy(inputs), copy.deepcopy(state))
-        actual = _outcome(namespace["forward"], *values)
-        expected = _outcome(run_structured, program, copy.deepcopy(inputs), state)
+        values = arguments(program, copy.deepcopy(inputs), copy.deepcopy(state))
+        actual = outcome(namespace["forward"], *values)
+        expected = outcome(run_structured, program, copy.deepcopy(inputs), state)
         assert_same(actual, expected)
 
 
-def _arguments(program: ControlProgram, inputs: Inputs, state: dict[str, Any]) -> list[Any]:
+def arguments(program: ControlProgram, inputs: Inputs, state: dict[str, Any]) -> list[Any]:
     values: list[Any] = []
     for described in program.inputs:
         name, live = described.name, described.live
@@ -86,7 +86,7 @@ def _arguments(program: ControlProgram, inputs: Inputs, state: dict[str, Any]) -
     return values
 
 
-def _outcome(call: Any, *args: Any) -> list[Any]:
+def outcome(call: Any, *args: Any) -> list[Any]:
     """The result or exception, and what was printed and warned of."""
     out, err = io.StringIO(), io.StringIO()
     result: Any = None
