@@ -205,8 +205,8 @@ inline bool format_float(Text& text, double x, const FormatSpec& spec) {
 }
 
 // The character with the number x, UTF-8. A lone surrogate has no UTF-8.
-inline bool encode_character(int64_t x, char* bytes, int& count) {
-  if (x < 0 || x > 0x10FFFF || (x >= 0xD800 && x < 0xE000)) return false;
+inline bool encode_character(uint64_t x, char* bytes, int& count) {
+  if (x > 0x10FFFF || (x >= 0xD800 && x < 0xE000)) return false;
   const unsigned c = (unsigned)x;
   count = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
   if (count == 1) {
@@ -219,7 +219,8 @@ inline bool encode_character(int64_t x, char* bytes, int& count) {
   return true;
 }
 
-inline bool format_int(Text& text, int64_t x, const FormatSpec& spec) {
+// The int of a sign and a size.
+inline bool format_int(Text& text, bool negative, uint64_t size, const FormatSpec& spec) {
   int base = 10, group = 3;
   NumberText number;
   switch (spec.type) {
@@ -246,13 +247,14 @@ inline bool format_int(Text& text, int64_t x, const FormatSpec& spec) {
     case 'c':
       break;
     default:
-      return format_float(text, (double)x, spec);
+      return format_float(text, negative ? -(double)size : (double)size, spec);
   }
   if (spec.precision >= 0 || spec.no_negative_zero) return false;
   if (spec.type == 'c') {
     char bytes[4];
     int count = 0;
-    if (spec.sign || spec.alternate || !encode_character(x, bytes, count)) return false;
+    if (spec.sign || spec.alternate || negative || !encode_character(size, bytes, count))
+      return false;
     number.rest = bytes;
     number.rest_count = count;
     number.rest_characters = 1;
@@ -262,20 +264,24 @@ inline bool format_int(Text& text, int64_t x, const FormatSpec& spec) {
   if (!spec.alternate) number.prefix = "";
   if (base != 10) group = 4;
   Text digits;
-  add_unsigned(digits, x < 0 ? 0 - (uint64_t)x : (uint64_t)x, base, spec.type == 'X');
+  add_unsigned(digits, size, base, spec.type == 'X');
   if (digits.failed) text.failed = true;
-  number.sign = shown_sign(spec, x < 0);
+  number.sign = shown_sign(spec, negative);
   number.digits = digits.data;
   number.digit_count = digits.length;
   add_number(text, spec, number, group);
   return true;
 }
 
+inline bool format_whole(Text& text, bool negative, uint64_t size, const char* spec) {
+  FormatSpec parsed;
+  return parsed.parse(spec, true) && format_int(text, negative, size, parsed);
+}
+
 }  // namespace detail
 
 inline bool text_format(Text& text, int64_t x, const char* spec) {
-  detail::FormatSpec parsed;
-  return parsed.parse(spec, true) && detail::format_int(text, x, parsed);
+  return detail::format_whole(text, x < 0, x < 0 ? 0 - (uint64_t)x : (uint64_t)x, spec);
 }
 inline bool text_format(Text& text, double x, const char* spec) {
   detail::FormatSpec parsed;

@@ -1,0 +1,246 @@
+// Operators whose result's shape depends on data, on tensors of any shape, strides and element
+// type: nonzero, masked_select, unique, repeat_interleave, bincount.
+//
+// Owns two phases of each: `_count` tells the size, `_fill` writes the result, row-major unless
+// told otherwise, into memory of the caller's. Elements come in row-major order. Knows nothing of
+// who allocates and what a result is bound to.
+#ifndef PTC_DATA_SIZED_H
+#define PTC_DATA_SIZED_H
+
+#include "ptc_view.h"
+
+namespace ptc {
+
+// Values of ptc_status that operators report.
+enum { SIZED_OK = 0, SIZED_NO_MEMORY = 6, SIZED_REFUSED = 9 };
+
+namespace detail {
+
+// Whether an element is not zero; NaN is not.
+template <class U> inline bool bits_true(const TensorView& x, int64_t at, bool has_sign) {
+  const U bits = x.at<U>(at);
+  return (has_sign ? (U)(bits << 1) : bits) != 0;
+}
+inline bool is_true(const TensorView& x, int64_t at) {
+  if (x.code == VIEW_COMPLEX) return x.float_at(at, 0) != 0 || x.float_at(at, 1) != 0;
+  const bool has_sign = x.is_floating();
+  switch (x.bits) {
+    case 8:
+      return bits_true<uint8_t>(x, at, has_sign);
+    case 16:
+      return bits_true<uint16_t>(x, at, has_sign);
+    case 32:
+      return bits_true<uint32_t>(x, at, has_sign);
+    default:
+      return bits_true<uint64_t>(x, at, has_sign);
+  }
+}
+
+// visit(walk) for every element in row-major order.
+template <class F> inline void each_element(const TensorView& x, const F& visit) {
+  const int64_t count = x.count();
+  ViewWalk walk(x);
+  for (int64_t i = 0; i < count; ++i, walk.advance()) visit(walk);
+}
+
+inline void copy_element(void* to, int64_t index, const TensorView& x, int64_t at) {
+  const int64_t size = x.itemsize();
+  char* const out = (char*)to + index * size;
+  const char* const in = (const char*)x.data + at * size;
+  switch (size) {
+    case 1:
+      *out = *in;
+      break;
+    case 2:
+      __builtin_memcpy(out, in, 2);
+      break;
+    case 4:
+      __builtin_memcpy(out, in, 4);
+      break;
+    case 8:
+      __builtin_memcpy(out, in, 8);
+      break;
+    default:
+      __builtin_memcpy(out, in, (__SIZE_TYPE__)size);
+  }
+}
+
+}  // namespace detail
+
+// --- nonzero, masked_select ---------------------------------------------------------------------
+
+inline int64_t nonzero_count(const TensorView& x) {
+  int64_t count = 0;
+  detail::each_element(x,
+                       [&](const ViewWalk& walk) { count += detail::is_true(x, walk.position); });
+  return count;
+}
+// Index `dim` of result `row` goes to out[row * row_stride + dim * dim_stride]. Eager's result has
+// the strides 1 and count.
+inline void nonzero_fill(const TensorView& x, int64_t* out, int64_t row_stride,
+                         int64_t dim_stride) {
+  detail::each_element(x, [&](const ViewWalk& walk) {
+    if (!detail::is_true(x, walk.position)) return;
+    for (int d = 0; d < x.ndim; ++d) out[d * dim_stride] = walk.index[d];
+    out += row_stride;
+  });
+}
+inline void nonzero_fill(const TensorView& x, int64_t* out) { nonzero_fill(x, out, x.ndim, 1); }
+
+inline int64_t masked_select_count(const TensorView& mask) { return nonzero_count(mask); }
+// Shapes are equal.
+inline void masked_select_fill(const TensorView& x, const TensorView& mask, void* out) {
+  ViewWalk chosen(mask);
+  int64_t count = 0;
+  detail::each_element(x, [&](const ViewWalk& walk) {
+    if (detail::is_true(mask, chosen.position))
+      detail::copy_element(out, count++, x, walk.position);
+    chosen.advance();
+  });
+}
+
+// --- unique -------------------------------------------------------------------------------------
+
+// The elements of a tensor in order, equal ones in their own order; NaN comes last and equals
+// nothing.
+struct Unique {
+  TensorView view = {};
+  int64_t size = 0;
+  uint64_t* keys = nullptr;  // sorted
+  int64_t* order = nullptr;  // row-major numbers of the elements that the keys are of
+  void* block = nullptr;
+
+  Unique() = default;
+  ~Unique() { __builtin_free(block); }
+  Unique(const Unique&) = delete;
+  Unique& operator=(const Unique&) = delete;
+
+  // Whether sorted element i is the first of its value.
+  bool begins(int64_t i) const {
+    return i == 0 || keys[i] != keys[i - 1] || (view.is_floating() && keys[i] == NOT_A_NUMBER);
+  }
+
+  static constexpr uint64_t NOT_A_NUMBER = ~0ull, SIGN = 1ull << 63;
+  // Unsigned numbers in the order of the elements; both zeros are one.
+  static uint64_t key(const TensorView& x, int64_t at) {
+    if (!x.is_floating()) return (uint64_t)x.int_at(at) ^ (x.code == VIEW_INT ? SIGN : 0);
+    const double value = x.float_at(at) + 0.0;
+    if (value != value) return NOT_A_NUMBER;
+    uint64_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits & SIGN ? ~bits : bits | SIGN;
+  }
+  // Radix sort by bytes, from the last to the first; bytes that all keys share take no pass.
+  void sort(uint64_t* spare_keys, int64_t* spare_order) {
+    uint64_t all_ones = ~0ull, any_ones = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      all_ones &= keys[i];
+      any_ones |= keys[i];
+    }
+    for (int shift = 0; shift < 64; shift += 8) {
+      if (((all_ones ^ any_ones) >> shift & 255) == 0) continue;
+      int64_t place[257] = {0};
+      for (int64_t i = 0; i < size; ++i) ++place[(keys[i] >> shift & 255) + 1];
+      for (int byte = 0; byte < 256; ++byte) place[byte + 1] += place[byte];
+      for (int64_t i = 0; i < size; ++i) {
+        const int64_t to = place[keys[i] >> shift & 255]++;
+        spare_keys[to] = keys[i];
+        spare_order[to] = order[i];
+      }
+      uint64_t* const other_keys = keys;
+      int64_t* const other_order = order;
+      keys = spare_keys;
+      order = spare_order;
+      spare_keys = other_keys;
+      spare_order = other_order;
+    }
+  }
+};
+
+// `x` and its dims stay as they are until `unique_fill`.
+inline int unique_count(Unique& u, const TensorView& x, int64_t* count) {
+  u.view = x;
+  u.size = x.count();
+  __builtin_free(u.block);
+  u.block = __builtin_malloc((__SIZE_TYPE__)(u.size + 1) * 32);
+  if (!u.block) return SIZED_NO_MEMORY;
+  u.keys = (uint64_t*)u.block;
+  u.order = (int64_t*)(u.keys + 2 * u.size);
+  int64_t number = 0;
+  detail::each_element(x, [&](const ViewWalk& walk) {
+    u.keys[number] = Unique::key(x, walk.position);
+    u.order[number] = number;
+    ++number;
+  });
+  u.sort(u.keys + u.size, u.order + u.size);
+  *count = 0;
+  for (int64_t i = 0; i < u.size; ++i) *count += u.begins(i);
+  return SIZED_OK;
+}
+// Of each value its first element. `inverse` (row-major with the tensor's shape) and `counts` may
+// be null.
+inline void unique_fill(const Unique& u, void* values, int64_t* inverse, int64_t* counts) {
+  int64_t group = -1;
+  for (int64_t i = 0; i < u.size; ++i) {
+    if (u.begins(i)) {
+      ++group;
+      int64_t at = 0, number = u.order[i];
+      for (int d = u.view.ndim - 1; d >= 0; --d) {
+        at += number % u.view.dims[d] * u.view.strides[d];
+        number /= u.view.dims[d];
+      }
+      detail::copy_element(values, group, u.view, at);
+      if (counts) counts[group] = 0;
+    }
+    if (counts) ++counts[group];
+    if (inverse) inverse[u.order[i]] = group;
+  }
+}
+
+// --- repeat_interleave, bincount ----------------------------------------------------------------
+
+// `repeats` are ints. Refused: a negative number.
+inline int repeat_interleave_count(const TensorView& repeats, int64_t* count) {
+  int64_t total = 0;
+  int status = SIZED_OK;
+  detail::each_element(repeats, [&](const ViewWalk& walk) {
+    const int64_t times = repeats.int_at(walk.position);
+    if (times < 0) status = SIZED_REFUSED;
+    if (__builtin_add_overflow(total, times, &total) && !status) status = SIZED_NO_MEMORY;
+  });
+  *count = status ? 0 : total;
+  return status;
+}
+// The number of each element as often as the element says, in the elements' type.
+inline void repeat_interleave_fill(const TensorView& repeats, void* out) {
+  int64_t number = 0, at = 0;
+  const int64_t one = 0, stride = 1;
+  const TensorView source = {&number, &one, &stride, 0, repeats.code, repeats.bits};
+  detail::each_element(repeats, [&](const ViewWalk& walk) {
+    const int64_t times = repeats.int_at(walk.position);
+    for (int64_t i = 0; i < times; ++i) detail::copy_element(out, at++, source, 0);
+    ++number;
+  });
+}
+
+// `x` holds ints. Refused: a negative one, or a negative length.
+inline int bincount_count(const TensorView& x, int64_t minlength, int64_t* count) {
+  int64_t most = minlength - 1;
+  int status = minlength < 0 ? SIZED_REFUSED : SIZED_OK;
+  detail::each_element(x, [&](const ViewWalk& walk) {
+    const int64_t value = x.int_at(walk.position);
+    if (value < 0) status = SIZED_REFUSED;
+    if (value > most) most = value;
+  });
+  if (__builtin_add_overflow(most, (int64_t)1, count) && !status) status = SIZED_NO_MEMORY;
+  if (status) *count = 0;
+  return status;
+}
+inline void bincount_fill(const TensorView& x, int64_t count, int64_t* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = 0;
+  detail::each_element(x, [&](const ViewWalk& walk) { ++out[x.int_at(walk.position)]; });
+}
+
+}  // namespace ptc
+
+#endif
