@@ -230,6 +230,7 @@ static ptc_status run_checked(ptc_session* session, uint32_t index, DLTensor* co
     if (!status) status = (ptc_status)entry.control(session, entry, ControlCall{in, dims, sizes, outputs, ours});
   } else {
     if (!status) status = place_outputs(session, entry, outputs, output_dims, out, ours);
+    if (!status) status = check_apart(m, entry, dims, in, out);
     if (!status) status = run_frame(session, index, in, out, sizes);
     if (!status) write_back(session, entry, output_dims, in, out);
   }

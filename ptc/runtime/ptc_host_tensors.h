@@ -150,6 +150,34 @@ static ptc_status check_inputs(const Message& m, const EntrySpec& entry, DLTenso
   return PTC_OK;
 }
 
+static bool overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
+  const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+  return a_bytes && b_bytes && x < y + (uintptr_t)b_bytes && y < x + (uintptr_t)a_bytes;
+}
+
+// An output's memory is its own: inputs are still read when the first outputs are written.
+static ptc_status check_apart(const Message& m, const EntrySpec& entry, const int64_t* dims, void* const* inputs,
+                              void* const* outputs) {
+  const int64_t* first_output = dims;
+  for (int i = 0; i < entry.input_count; ++i) first_output += entry.inputs[i].ndim;
+  const int64_t* place = first_output;
+  for (int o = 0; o < entry.output_count; place += entry.outputs[o].ndim, ++o) {
+    const int64_t bytes = byte_count(entry.outputs[o], place);
+    if (!bytes) continue;
+    const int64_t* other = dims;
+    for (int i = 0; i < entry.input_count; other += entry.inputs[i].ndim, ++i)
+      if (overlap(outputs[o], bytes, inputs[i], byte_count(entry.inputs[i], other)))
+        return m.fail(PTC_E_ARGUMENT, "output `%s` shares memory with input `%s`", entry.outputs[o].name,
+                      entry.inputs[i].name);
+    other = first_output;
+    for (int p = 0; p < o; other += entry.outputs[p].ndim, ++p)
+      if (overlap(outputs[o], bytes, outputs[p], byte_count(entry.outputs[p], other)))
+        return m.fail(PTC_E_ARGUMENT, "outputs `%s` and `%s` share memory", entry.outputs[p].name,
+                      entry.outputs[o].name);
+  }
+  return PTC_OK;
+}
+
 // Outputs the caller sees, then blocks for the values that are written back.
 static ptc_status place_outputs(ptc_session* session, const EntrySpec& entry, DLTensor* const* outputs,
                                 const int64_t* dims, void** pointers, bool* ours) {

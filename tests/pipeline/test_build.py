@@ -317,3 +317,32 @@ def test_modules_whose_fake_results_would_fix_a_size(tmp_path, make, shape, dim)
         model, (x,), output=tmp_path / "l.so", dynamic={"input": {dim: "n[2..20]"}}
     )
     assert artifact.report.entries[0].checked == 5
+
+
+def test_outputs_have_memory_of_their_own(tmp_path):
+    def both(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x.flip(0) + y, x.softmax(0)
+
+    x, y = np.ones((3, 4), np.float32), np.ones((3, 4), np.float32)
+    args = (torch.from_numpy(x), torch.from_numpy(y))
+    entry = ptc.build(both, args, output=tmp_path / "l.so").load().entry()
+    memory = np.zeros((2, 3, 4), np.float32)
+    whole = [memory[0].ctypes.data, memory[1].ctypes.data]
+    for slot, array in zip(entry._inputs, (x, y), strict=True):
+        slot.place(array.ctypes.data, (3, 4))
+
+    def run(first: int, second: int) -> None:
+        for slot, address in zip(entry._outputs, (first, second), strict=True):
+            slot.place(address, (3, 4))
+        entry._call(entry._output_pointers)
+
+    run(*whole)
+    assert np.array_equal(memory[0], np.full((3, 4), 2))
+    for first, second, message in (
+        (x.ctypes.data, whole[1], r"output `0` shares memory with input `x`"),
+        (whole[0], y.ctypes.data + 44, r"output `1` shares memory with input `y`"),
+        (whole[0], whole[0] + 44, r"outputs `0` and `1` share memory"),
+    ):
+        with pytest.raises(CompileError, match=message) as caught:
+            run(first, second)
+        assert caught.value.code == "PTC-R010"
