@@ -16,6 +16,7 @@ from ptc.codegen.entry import AnyEntry, ControlEntry, Entry
 from ptc.codegen.functions import FunctionTable, identifier
 from ptc.codegen.host import Weight, host_unit, manifest_unit, user_header
 from ptc.codegen.kernels import KernelCompiler
+from ptc.codegen.prepared_blocks import BlockTable, with_owners_kept
 from ptc.codegen.program_code import entry_code
 from ptc.codegen.sources import Sources, Unit
 from ptc.codegen.target import Target
@@ -67,10 +68,13 @@ def generate(
     )
     compiler = KernelCompiler(target.lanes, target.threads, live_weights, written)
     names = [w.name for w in weights]
+    blocks = BlockTable()
     codes = [
-        entry_code(entry, number, table, names, compiler.for_entry())
+        entry_code(entry, number, table, names, compiler.for_entry(), blocks)
         for number, entry in enumerate(programs)
     ]
+    prepared = with_owners_kept([code.prepared for code in codes])
+    codes = [replace(code, prepared=rows) for code, rows in zip(codes, prepared, strict=True)]
     kept = frozenset(name for code in codes for name in code.weights)
     weights = tuple(replace(w, is_kept=w.is_written or w.name in kept) for w in weights)
     controls = control_codes(entries, names)

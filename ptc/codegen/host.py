@@ -93,7 +93,10 @@ def host_unit(
         kind = "entry" if number < public else "segment"
         lines += [f"// --- {kind} {number}: {entry.name}, {code.kernels} kernels", ""]
         lines += [code.functions, *_entry_tables(entry, number, weights, controls.codes)]
-        lines += [*_table("PreparedSpec", f"prepared{number}", code.prepared), ""]
+        lines += [
+            *_table("PreparedSpec", f"prepared{number}", [b.row() for b in code.prepared]),
+            "",
+        ]
     lines += controls.declarations
     for code in controls.codes.values():
         lines.append(code.functions)

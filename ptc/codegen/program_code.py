@@ -6,7 +6,7 @@ entry's `body`, `prepare`, `arena_bytes` and `shapes` functions (see ptc_host.h)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ptc.codegen.context import size_ranges
@@ -15,6 +15,7 @@ from ptc.codegen.cpp_types import ELEMENT
 from ptc.codegen.entry import Entry
 from ptc.codegen.functions import FunctionTable, identifier
 from ptc.codegen.kernels import KernelCompiler
+from ptc.codegen.prepared_blocks import BlockTable, PreparedBlock, PreparedCall, contents
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index, product
 from ptc.loops.nodes import AnyKernel, Buffer, BufferKind, DType, Program
@@ -29,7 +30,7 @@ class EntryCode:
     """What the host unit includes for one entry."""
 
     functions: str
-    prepared: list[str]  # rows of the table of prepared buffers
+    prepared: list[PreparedBlock]
     weights: frozenset[str]  # those that a run reads, not only `prepare`
     prepare_arena_bytes: str
     has_prepare: bool
@@ -54,7 +55,9 @@ class _ProgramWriter:
         table: FunctionTable,
         weights: Sequence[str],
         compiler: KernelCompiler,
+        blocks: BlockTable,
     ) -> None:
+        self.blocks = blocks
         self.entry = entry
         self.program: Program = entry.program
         self.number = number
@@ -190,9 +193,15 @@ class _ProgramWriter:
     ) -> tuple[list[str], list[str]]:
         """Call lines (with `{buffer}` placeholders resolved later) and the buffers they use;
         `ahead` of a run or in it."""
-        lines: list[str] = []
-        used: dict[str, None] = {}
+        calls = self.kernel_calls(kernels, ahead=ahead)
+        used = dict.fromkeys(buffer for call in calls for buffer in call.buffers)
+        return [call.text for call in calls], list(used)
+
+    def kernel_calls(self, kernels: Sequence[AnyKernel], *, ahead: bool) -> list[PreparedCall]:
+        """The calls that run `kernels`."""
+        made: list[PreparedCall] = []
         for kernel in kernels:
+            written = frozenset(writes(kernel))
             for call in self.compiler.calls(kernel, self.program, ahead=ahead):
                 unknown = [s for s in call.code.sizes if s not in self.sizes]
                 if unknown:
@@ -201,13 +210,14 @@ class _ProgramWriter:
                         f"kernel {kernel.name} uses {', '.join(unknown)}, no size of the program",
                     )
                 name = self.table.add(call.code, kernel.name, kernel.origins)
-                used.update(dict.fromkeys(call.code.buffers))
                 arguments = ["run", *[f"@{b}@" for b in call.code.buffers], *call.code.sizes]
                 text = f"{name}({', '.join(arguments)})"
                 if call.code.status:
                     text = f"if (const int status = {text}) return status"
-                lines.append(f"{text};")
-        return lines, list(used)
+                buffers = tuple(call.code.buffers)
+                own = written.intersection(buffers)
+                made.append(PreparedCall(name, buffers, own, f"{text};"))
+        return made
 
     def body(self, name: str, calls: list[str], used: list[str], temporaries: _Layout) -> str:
         """A function that makes `calls`."""
@@ -249,18 +259,16 @@ class _ProgramWriter:
     def write(self) -> EntryCode:
         """All functions of the entry."""
         program, n = self.program, self.number
-        prepare_calls, prepare_used = self.sequence(program.prepare, ahead=True)
+        prepare_calls = self.kernel_calls(program.prepare, ahead=True)
         prepare_zone = self._lay_out_zones()
         calls, used = self.sequence(program.kernels)
         zone_bytes = self._lay_out_zones()
         outputs = [o for o in program.outputs if isinstance(o, str)]
         used = list(dict.fromkeys((*used, *outputs)))
         sizes = [self._constant_size(name) for name in self.prepared]
-        sizes += self._packs(prepare_calls, prepare_used)
-        rows = [
-            f"{{{size}, {str(name in used).lower()}}}"
-            for name, size in zip(self.prepared, sizes, strict=True)
-        ]
+        sizes += self._packs(prepare_calls)
+        blocks, prepare_calls = self._shared_blocks(sizes, prepare_calls, frozenset(used))
+        prepare_used = list(dict.fromkeys(b for call in prepare_calls for b in call.buffers))
         in_prepare = {name for k in program.prepare for name in reads(k) | writes(k)}
         temporaries = [b for b in program.buffers.values() if b.kind is BufferKind.TEMP]
         arena = self.lay_out(
@@ -278,14 +286,15 @@ class _ProgramWriter:
         own.statements.append(f"const int64_t zone = {own.end}; (void)zone;")
         texts = [self._shapes(), self._arena_bytes(arena, zone_bytes)]
         if prepare_calls:
-            text = self.body(f"prepare{n}", prepare_calls, prepare_used, own)
+            lines = [call.text for call in prepare_calls]
+            text = self.body(f"prepare{n}", lines, prepare_used, own)
             for s in self.sizes:
                 text = text.replace(f"  const int64_t {s} = f->sizes", f"  // {s}: f->sizes")
             texts.append(text)
         texts.append(self.body(f"body{n}", calls, used, arena))
         return EntryCode(
             "\n".join(texts),
-            rows,
+            blocks,
             frozenset(self.weights.keys() & set(used)),
             f"{own.end} + ({prepare_zone})",
             bool(prepare_calls),
@@ -299,19 +308,36 @@ class _ProgramWriter:
             raise InternalError("codegen", f"prepared buffer {name} has a symbolic size")
         return f"{size}, nullptr"
 
-    def _packs(self, calls: list[str], used: list[str]) -> list[str]:
+    def _packs(self, calls: list[PreparedCall]) -> list[str]:
         """Add the calls that pack weights; gives their sizes as the table of blocks has them."""
         sizes: list[str] = []
         for buffer, code in self.compiler.packed.items():
             self.prepared.append(buffer)
             name = self.table.add(code, "pack")
             call = f"{name}(run, {', '.join(f'@{b}@' for b in code.buffers)})"
-            calls.append(
-                f"if (const int status = {call}) return status;" if code.status else f"{call};"
-            )
-            used.extend(b for b in code.buffers if b not in used)
+            text = f"if (const int status = {call}) return status;" if code.status else f"{call};"
+            calls.append(PreparedCall(name, tuple(code.buffers), frozenset({buffer}), text))
             sizes.append(f"0, {name}_bytes")
         return sizes
+
+    def _shared_blocks(
+        self, sizes: Sequence[str], calls: list[PreparedCall], used: frozenset[str]
+    ) -> tuple[list[PreparedBlock], list[PreparedCall]]:
+        """The table of blocks, and the calls but those that fill only blocks of other programs."""
+        known: dict[str, Hashable] = {}
+        for buffer in self.program.buffers.values():
+            if buffer.kind is BufferKind.WEIGHT:
+                known[buffer.name] = ("weight", buffer.name)
+            elif buffer.kind is BufferKind.LITERAL:
+                known[buffer.name] = ("literal", buffer.dtype, buffer.data)
+        held = contents(known, calls)
+        blocks: list[PreparedBlock] = []
+        foreign: set[str] = set()
+        for place, (name, size) in enumerate(zip(self.prepared, sizes, strict=True)):
+            owner = self.blocks.enter(held.get(name), self.number, place)
+            blocks.append(PreparedBlock(size, name in used, owner))
+            foreign |= {name} if owner is not None else set()
+        return blocks, [call for call in calls if not call.written or call.written - foreign]
 
     def _lay_out_zones(self) -> str:
         """Offsets of the buffers of single contractions, which share memory behind the arena."""
@@ -387,6 +413,7 @@ def entry_code(
     table: FunctionTable,
     weights: Sequence[str],
     compiler: KernelCompiler,
+    blocks: BlockTable,
 ) -> EntryCode:
-    """The functions of entry number `number`."""
-    return _ProgramWriter(entry, number, table, weights, compiler).write()
+    """The functions of entry number `number`. `blocks`: those that earlier entries prepare."""
+    return _ProgramWriter(entry, number, table, weights, compiler, blocks).write()

@@ -26,7 +26,7 @@ static void close_model(ptc_model* model) {
   if (!model) return;
   for (uint32_t i = 0; model->prepared && i < model_spec.program_count; ++i) {
     for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j)
-      free_prepared(model, &model->prepared[i][j]);
+      if (model_spec.entries[i].prepared[j].owner < 0) free_prepared(model, &model->prepared[i][j]);
     free_bytes(model->prepared[i]);
   }
   free_bytes(model->prepared);

@@ -38,7 +38,7 @@ static PreparedHead prepared_head() {
   for (uint32_t i = 0; i < model_spec.program_count; ++i)
     for (int j = 0; j < model_spec.entries[i].prepared_count; ++j) {
       const PreparedSpec& spec = model_spec.entries[i].prepared[j];
-      if (!spec.is_kept) continue;
+      if (!spec.is_kept || spec.owner >= 0) continue;
       head.bytes += ((uint64_t)prepared_bytes(spec) + 63) / 64 * 64;
       ++head.blocks;
     }
@@ -62,9 +62,11 @@ static ptc_status place_prepared(ptc_model* model, char* head, Message m) {
     if (!blocks) return m.fail(PTC_E_MEMORY, "no memory for a model");
     memset(blocks, 0, table);
     for (int j = 0; head && j < entry.prepared_count; ++j) {
-      if (!entry.prepared[j].is_kept) continue;
+      const PreparedSpec& spec = entry.prepared[j];
+      if (spec.owner >= 0) blocks[j] = model->prepared[spec.owner][spec.place];
+      if (!spec.is_kept || spec.owner >= 0) continue;
       blocks[j] = at;
-      at += (prepared_bytes(entry.prepared[j]) + 63) / 64 * 64;
+      at += (prepared_bytes(spec) + 63) / 64 * 64;
     }
   }
   return PTC_OK;
@@ -130,6 +132,7 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
     const EntrySpec& entry = model_spec.entries[i];
     void** blocks = model->prepared[i];
     for (int j = 0; j < entry.prepared_count && !status; ++j) {
+      if (entry.prepared[j].owner >= 0) blocks[j] = model->prepared[entry.prepared[j].owner][entry.prepared[j].place];
       if (blocks[j]) continue;
       const int64_t bytes = prepared_bytes(entry.prepared[j]);
       blocks[j] = allocate(bytes);
@@ -145,7 +148,7 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
       status = m.fail(PTC_E_MEMORY, "no memory to prepare the weights");
     }
     for (int j = 0; j < entry.prepared_count; ++j)
-      if (!entry.prepared[j].is_kept) free_prepared(model, &blocks[j]);
+      if (!entry.prepared[j].is_kept && entry.prepared[j].owner < 0) free_prepared(model, &blocks[j]);
   }
   free_bytes(run.scratch);
   return status;

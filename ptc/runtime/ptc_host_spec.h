@@ -57,11 +57,12 @@ struct WriteBackSpec {
 };
 
 // A block that `prepare` fills: its size, or the function that tells it; whether a run reads it, or only
-// `prepare` itself.
+// `prepare` itself. With an `owner` it is block `place` of that earlier program.
 struct PreparedSpec {
   int64_t bytes;
   int64_t (*size)();
   bool is_kept;
+  int32_t owner, place;
 };
 
 struct EntrySpec {

@@ -207,6 +207,32 @@ def test_entries_share_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert library.get(x).tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("weights", ["embedded", "file"])
+def test_packed_weights_are_shared_by_arms(
+    weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three segments multiply by one weight: it is packed once."""
+    w = torch.randn(96, 96) / 10
+    b = ControlBuilder("arms")
+    x, proj = b.tensor("x", torch.empty(8, 96)), b.weight("proj", w)
+    positive = b.test("positive", lambda x, w: (x @ w).sum() > 0, x, proj)
+    then, orelse = b.branch(positive)
+    with b.inside(then):
+        (y,) = b.segment(lambda x, w: (x @ w).tanh(), [x, proj], "y")
+    with b.inside(orelse):
+        b.segment(lambda x, w: (x @ w).relu(), [x, proj], "y")
+    library = build({"forward": b.finish(y)}, tmp_path, monkeypatch, weights=weights)
+    for seed in range(4):
+        given = torch.randn(8, 96, generator=torch.Generator().manual_seed(seed))
+        product = given @ w
+        expected = product.tanh() if product.sum() > 0 else product.relu()
+        torch.testing.assert_close(library(given), expected)
+    prepared = library._model.library.file.section(".ptc_prepared")
+    if weights == "embedded":
+        assert prepared is not None
+        assert prepared.size < 1.5 * w.numel() * 4
+
+
 def test_tensors_of_many_dimensions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     b = ControlBuilder("deep")
     x = b.tensor("x", torch.empty((1,) * 9))
