@@ -8,7 +8,7 @@ tensors of one concrete size, which computes shapes and no values.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -16,25 +16,58 @@ import torch
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Interpreter, Node
+from torch.fx.node import map_aggregate
 
+from ptc.graph.control import ControlProgram, Segment, walk
+from ptc.graph.control_parts import placeholders_of, symbols_at
 from ptc.graph.program import CapturedProgram, DimRange
-from ptc.graph.symbols import concrete, hints_of
+from ptc.graph.symbols import concrete, hints_of, symbols_of
 from ptc.support.diagnostics import CompileError
 
 
-def require_small_sizes(captured: CapturedProgram) -> None:
+def require_small_sizes(captured: CapturedProgram | ControlProgram) -> None:
     """Raise CompileError PTC-B009 if a size in a range that starts at 0 or 1 is treated apart.
 
     A size at which an operator cannot run at all is no difference: eager fails there too.
     """
+    if not isinstance(captured, ControlProgram):
+        _require(captured, captured.dims, _usual([captured]), _RANGE)
+        return
+    segments = [item.program for item in walk(captured.body) if isinstance(item, Segment)]
+    usual = _usual(segments)
+    for segment in segments:
+        used = frozenset().union(*(symbols_at(node) for node in segment.graph.graph.nodes))
+        for dims, hint in ((captured.dims, _RANGE), (captured.sizes, _APART)):
+            known = {symbol: dim for symbol, dim in dims.items() if symbol in used}
+            _require(segment, known, usual, hint)
+
+
+#: For a number of which there is no example.
+_NO_EXAMPLE = 2
+_RANGE = "give `{name}` a range from {next} on"
+_APART = "data decides this size; write a branch of its own for {size}"
+
+
+def _usual(programs: Sequence[CapturedProgram]) -> dict[str, int]:
+    """The example's sizes."""
     usual: dict[str, int] = {}
-    for node in captured.graph.graph.find_nodes(op="placeholder"):
-        usual.update(hints_of(node.meta["val"]))
-    for symbol, dim in captured.dims.items():
+    for program in programs:
+        for _, node in placeholders_of(program):
+            value = node.meta["val"]
+            usual.update(dict.fromkeys(symbols_of(value) - usual.keys(), _NO_EXAMPLE))
+            usual.update(hints_of(value))
+    return usual
+
+
+def _require(
+    program: CapturedProgram, dims: Mapping[str, DimRange], usual: Mapping[str, int], hint: str
+) -> None:
+    for symbol, dim in dims.items():
         for size in range(dim.lower, 2):
-            node = _differing(captured, {**usual, symbol: size})
+            node = _differing(program, {**usual, symbol: size})
             if node is not None:
-                raise _refusal(dim, size, node)
+                text = hint.format(name=dim.name, size=size, next=size + 1)
+                raise _refusal(dim, size, node, text)
 
 
 def _differing(captured: CapturedProgram, sizes: Mapping[str, int]) -> Node | None:
@@ -65,6 +98,8 @@ def _at(value: Any, sizes: Mapping[str, int]) -> Any:
     if isinstance(value, torch.Tensor):
         shape, stride = concrete(value.shape, sizes), concrete(value.stride(), sizes)
         return torch.empty_strided(shape, stride, dtype=value.dtype, device=value.device)
+    if isinstance(value, (torch.SymFloat, torch.SymBool)):  # of no consequence for shapes
+        return 1.0 if isinstance(value, torch.SymFloat) else True
     return concrete(value, sizes)
 
 
@@ -75,6 +110,13 @@ class _Shapes(Interpreter):
         super().__init__(graph)
         self.sizes = sizes
         self.differing: Node | None = None
+
+    def fetch_args_kwargs_from_env(self, n: Node) -> tuple[Any, Any]:
+        """With numbers for the sizes that stand in arguments as they are."""
+        return map_aggregate(super().fetch_args_kwargs_from_env(n), self._number)
+
+    def _number(self, value: Any) -> Any:
+        return concrete(value, self.sizes) if isinstance(value, torch.SymInt) else value
 
     def run_node(self, n: Node) -> Any:
         result = super().run_node(n)
@@ -87,11 +129,11 @@ class _Shapes(Interpreter):
         return result
 
 
-def _refusal(dim: DimRange, size: int, node: Node) -> CompileError:
+def _refusal(dim: DimRange, size: int, node: Node, hint: str) -> CompileError:
     return CompileError(
         "PTC-B009",
         f"`{dim.name}` = {size} is treated apart from larger sizes: the result of this line has "
         "another shape",
         location=node.meta.get("location"),
-        hint=f"give `{dim.name}` a range from {size + 1} on",
+        hint=hint,
     )

@@ -56,7 +56,7 @@ def hints_of(value: Any) -> dict[str, int]:
     """The example's values of the sizes that `value`, a fake tensor or a size, has as they are."""
     if isinstance(value, torch.Tensor):
         return {symbol: hint for size in value.shape for symbol, hint in hints_of(size).items()}
-    if isinstance(value, torch.SymInt) and expression_of(value).is_Symbol:
+    if isinstance(value, torch.SymInt) and expression_of(value).is_Symbol and value.node.has_hint():
         return {str(expression_of(value)): int(value.node.hint)}
     return {}
 
@@ -134,7 +134,7 @@ def relation_text(condition: Any) -> str:
     """A relation in Python's signs: `n % 4 == 0`."""
     if not isinstance(condition, sympy.core.relational.Relational):
         return str(condition)
-    text = f"{condition.lhs} {condition.rel_op} {condition.rhs}"
+    text = f"{condition.lhs} {condition.rel_op} {condition.rhs}"  # pyright: ignore[reportAttributeAccessIssue]
     return re.sub(r"(?:Python)?Mod\(([^(),]+), (\w+)\)", _remainder_text, text)
 
 
