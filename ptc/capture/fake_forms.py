@@ -63,8 +63,15 @@ def _recurrent(function: Callable[..., Any]) -> Callable[..., Any]:
     return form
 
 
+def _cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """Torch asks for more than 25 rows, from which on it computes another way."""
+    lead = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    return x1.new_empty((*lead, x1.shape[-2], x2.shape[-2]))
+
+
 FORMS: Mapping[Any, Callable[..., Any]] = {
     F.max_pool1d: _max_pool1d,
     torch.max_pool1d: _max_pool1d,
+    torch.cdist: _cdist,
     **{f: _recurrent(f) for f in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)},
 }

@@ -355,6 +355,12 @@ def _only(value: Any) -> int:
     return value[0] if isinstance(value, (tuple, list)) else value
 
 
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """`torch.cdist` by differences, for any number of rows: torch's own form asks for more than 25
+    rows, from which on it takes a matrix product that is less exact."""
+    return torch.ops.aten._cdist_forward(x1, x2, p, None)
+
+
 def batch_norm(*args: Any) -> Tensor:
     """`torch.batch_norm`, as the operator that says that it writes the running statistics: the one
     torch would take does not, and cannot be made functional."""
@@ -380,6 +386,7 @@ def replacements() -> Mapping[Any, Callable[..., Any]]:
         F.one_hot: one_hot,
         torch.ops.aten.one_hot.default: one_hot,
         torch.batch_norm: batch_norm,
+        torch.cdist: cdist,
         F.max_pool1d: max_pool1d,
         torch.max_pool1d: max_pool1d,
         torch.lstm: lstm,

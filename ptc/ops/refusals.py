@@ -79,6 +79,53 @@ refuses(
     reason="belongs to a backward pass; training is not compiled yet",
     hint="compile the model under torch.no_grad() for inference",
 )
+refuses(
+    aten.linalg_inv_ex.default,
+    aten._linalg_det.default,
+    aten._linalg_slogdet.default,
+    aten._linalg_solve_ex.default,
+    aten.linalg_solve_triangular.default,
+    aten.linalg_cholesky_ex.default,
+    aten.cholesky_solve.default,
+    aten.linalg_lu_factor_ex.default,
+    aten.linalg_qr.default,
+    aten._linalg_svd.default,
+    aten._linalg_eigh.default,
+    aten.linalg_eig.default,
+    aten.linalg_pinv.atol_rtol_tensor,
+    aten.linalg_matrix_exp.default,
+    code="PTC-O004",
+    reason="factorises a matrix, which is not compiled yet",
+    hint="compute it before the model and pass the result in, or use `ptc.compile`, which runs it "
+    "in torch",
+)
+refuses(
+    aten.i0.default,
+    aten.polygamma.default,
+    aten.igamma.default,
+    aten.igammac.default,
+    aten.special_i0e.default,
+    aten.special_i1.default,
+    aten.special_i1e.default,
+    aten.special_ndtri.default,
+    aten.special_erfcx.default,
+    aten.special_bessel_j0.default,
+    aten.special_bessel_j1.default,
+    aten.special_zeta.default,
+    code="PTC-O004",
+    reason="is a special function that is not compiled yet",
+    hint="compute it before the model and pass the result in, or use `ptc.compile`, which runs it "
+    "in torch",
+)
+refuses(
+    aten.mode.default,
+    aten.index_reduce.default,
+    aten.grid_sampler_3d.default,
+    code="PTC-O004",
+    reason="is not compiled yet",
+    hint="write it with sort, scatter_reduce or gather, or use `ptc.compile`, which runs it in "
+    "torch",
+)
 
 
 @lowers(aten.native_dropout.default)

@@ -346,3 +346,11 @@ def test_outputs_have_memory_of_their_own(tmp_path):
         with pytest.raises(CompileError, match=message) as caught:
             run(first, second)
         assert caught.value.code == "PTC-R010"
+
+
+def test_distances_of_any_number_of_rows(tmp_path):
+    loaded = _built(tmp_path, lambda x: torch.cdist(x, x), torch.randn(8, 3), "n[1..60]").load()
+    for n in (1, 25, 26, 60):
+        x = torch.randn(n, 3, dtype=torch.float64)
+        exact = torch.cdist(x, x, compute_mode="donot_use_mm_for_euclid_dist").float()
+        torch.testing.assert_close(loaded(x.float()), exact)
