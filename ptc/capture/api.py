@@ -27,6 +27,7 @@ from ptc.capture.builtins_table import (
     torch_tables,
 )
 from ptc.capture.builtins_table.torch_library_tables import replaced
+from ptc.capture.control.api import capture_control
 from ptc.capture.errors import BREAK_CODES, GraphBreak, Raised
 from ptc.capture.guards import GuardSet
 from ptc.capture.program_structure import CallArguments, whole_program
@@ -44,6 +45,7 @@ from ptc.capture.torch_program import finish_program
 from ptc.capture.torch_wrapping import guard_ambient
 from ptc.capture.values.base import Value
 from ptc.capture.values.exceptions import ExceptionValue
+from ptc.graph.control import ControlProgram
 from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError, InternalError
 
@@ -166,8 +168,8 @@ def capture_program(
     *,
     dynamic: DynamicSpec | None = None,
     name: str = "model",
-) -> CapturedProgram:
-    """Capture all of `fn(*args, **kwargs)` as one graph.
+) -> CapturedProgram | ControlProgram:
+    """Capture all of `fn(*args, **kwargs)`: as one graph, or with control flow that data decides.
 
     `fn` is a function, a bound method, or an nn.Module (then its `forward`, with its hooks). Raises
     CompileError for what cannot be part of a graph, and the program's own exception if it raises
@@ -178,27 +180,59 @@ def capture_program(
     function, args = _function_of(fn, args)
     is_method = len(args) > given
     bound = bind_call(function, args, kwargs or {})
-    vm = TorchMachine(whole_program=True, dynamic=dynamic)
+    names = argument_names(fn, function, args[is_method:], kwargs or {})
     with _host_state():
         try:
-            guard_ambient(vm)
-            vm.builder.argument_names = argument_names(fn, function, args[is_method:], kwargs or {})
-            frame = enter(vm, function, bound)
-            call = CallArguments.of(vm, frame, len(args), kwargs or {}, is_method)
-            call.declare(vm)
-            result = vm.run(frame)
-            alias_guards.add(vm)
-            return whole_program(vm, frame, result, call, name)
+            return _straight(function, args, bound, names, kwargs or {}, is_method, dynamic, name)
         except GraphBreak as stopped:
-            raise _compile_error(stopped) from stopped.__cause__
+            if stopped.code not in _CONTROL_FLOW:
+                raise _compile_error(stopped) from stopped.__cause__
         except Raised as raised:
             raise _users_error(raised) from None
         except CompileError:
             raise
         except Exception as error:
             raise InternalError("capture", f"{type(error).__name__}: {error}") from error
-        finally:
-            vm.close()
+    with _host_state():
+        try:
+            return capture_control(
+                function, bound, names=names, count=len(args), keywords=kwargs or {},
+                is_method=is_method, dynamic=dynamic, name=name,
+            )  # fmt: skip
+        except GraphBreak as stopped:
+            raise _compile_error(stopped) from stopped.__cause__
+        except CompileError:
+            raise
+        except Exception as error:
+            raise InternalError("capture", f"{type(error).__name__}: {error}") from error
+
+
+#: Why straight capture stops where a program with control flow may go on.
+_CONTROL_FLOW = frozenset({"PTC-B001", "PTC-B002", "PTC-B003", "PTC-B007"})
+
+
+def _straight(
+    function: types.FunctionType,
+    args: tuple[Any, ...],
+    bound: dict[str, Any],
+    names: dict[str, str],
+    kwargs: dict[str, Any],
+    is_method: bool,
+    dynamic: DynamicSpec | None,
+    name: str,
+) -> CapturedProgram:
+    vm = TorchMachine(whole_program=True, dynamic=dynamic)
+    try:
+        guard_ambient(vm)
+        vm.builder.argument_names = names
+        frame = enter(vm, function, bound)
+        call = CallArguments.of(vm, frame, len(args), kwargs or {}, is_method)
+        call.declare(vm)
+        result = vm.run(frame)
+        alias_guards.add(vm)
+        return whole_program(vm, frame, result, call, name)
+    finally:
+        vm.close()
 
 
 def _apart(value: Any, seen: set[int]) -> Any:

@@ -138,6 +138,7 @@ class _AskingShapeEnv(ShapeEnv):
     ask: Callable[[sympy.Basic], bool]
     data: set[sympy.Symbol]
     examples: dict[Any, Any]
+    creating: bool = False  # a tensor of known shape: all questions are about its layout
 
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
         if self.data.isdisjoint(orig_expr.free_symbols):
@@ -145,7 +146,9 @@ class _AskingShapeEnv(ShapeEnv):
         known = self._maybe_evaluate_static(orig_expr)
         if known is not None:
             return known
-        if _asks_for_layout():
+        if self.creating and isinstance(orig_expr, (sympy.Ge, sympy.Lt)) and orig_expr.rhs == 0:
+            return sympy.true if isinstance(orig_expr, sympy.Ge) else sympy.false
+        if self.creating or _asks_for_layout():
             return sympy.sympify(orig_expr.xreplace(self._examples(orig_expr)))
         return sympy.true if self.ask(orig_expr) else sympy.false
 
@@ -184,6 +187,9 @@ class Fakes:
             self.shape_env.examples = {}
         self.data_dims: dict[str, DimRange] = {}
         self.mode = FakeTensorMode(shape_env=self.shape_env, static_shapes=True)
+        if ask is not None:
+            # What an operator gives depends on what the path knows of its sizes.
+            self.mode.cache_enabled = False
         self.sizes: dict[str, torch.SymInt] = {}
         self.dims: dict[str, DimRange] = {}
         self.origins: dict[str, str] = {}
@@ -289,6 +295,16 @@ class Fakes:
         made = env.create_symfloatnode(symbol, hint=example, source=source)
         assert isinstance(made, torch.SymFloat)
         return made
+
+    def empty(self, shape: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """A new fake tensor in row-major order, whatever its sizes turn out to be."""
+        env: Any = self.shape_env
+        env.creating = True
+        try:
+            with self.mode:
+                return torch.empty(shape, dtype=dtype, device=device)
+        finally:
+            env.creating = False
 
     @property
     def data_symbols(self) -> frozenset[sympy.Symbol]:

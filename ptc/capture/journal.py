@@ -6,7 +6,8 @@ that a fork is a mark and a return to it costs what was done since, not the size
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 _MISSING = object()
@@ -15,10 +16,22 @@ _MISSING = object()
 class Journal:
     """Changes in order, each with the call that takes it back."""
 
-    __slots__ = ("_log",)
+    __slots__ = ("_keeps_reads", "_kept", "_log", "_reads")
 
     def __init__(self) -> None:
         self._log: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self._kept: set[int] = set()
+        self._reads: set[tuple[int, Any]] = set()
+        self._keeps_reads = False
+
+    def keep(self, *mappings: dict[Any, Any]) -> None:
+        """What is put into these is no part of the state: a rollback leaves it there. The mappings
+        must live as long as the journal."""
+        self._kept.update(id(mapping) for mapping in mappings)
+
+    def since(self, mark: int) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
+        """The changes since `mark`, as the calls that take them back, oldest first."""
+        return islice(self._log, mark, None)
 
     def mark(self) -> int:
         """A point that `rollback` can return to; marks nest."""
@@ -45,6 +58,9 @@ class Journal:
 
     def put(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
         """`mapping[key] = value`. A new key is last, and removed again on rollback."""
+        if id(mapping) in self._kept:
+            mapping[key] = value
+            return
         old = mapping.get(key, _MISSING)
         self._log.append((_restore_key, (mapping, key, old)))
         mapping[key] = value
@@ -54,6 +70,40 @@ class Journal:
         self._log.append((_restore_dict, (mapping, dict(mapping))))
         mapping.clear()
         mapping.update(new)
+
+    # What is read of the world outside is the same on every path: with `keep_reads`, a rollback
+    # leaves it known.
+
+    def keep_reads(self) -> None:
+        self._keeps_reads = True
+
+    def was_read(self, mapping: dict[Any, Any], key: Any) -> bool:
+        """Whether the entry is known from reading, and so is there on every path."""
+        return (id(mapping), key) in self._reads
+
+    def read(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
+        """`mapping[key] = value`, found outside."""
+        if self._keeps_reads:
+            mapping[key] = value
+            self._reads.add((id(mapping), key))
+        else:
+            self.put(mapping, key, value)
+
+    def read_all(self, mapping: dict[Any, Any], new: dict[Any, Any]) -> None:
+        """`replace_dict` by what was found outside."""
+        if self._keeps_reads:
+            mapping.clear()
+            mapping.update(new)
+            self._reads.update((id(mapping), key) for key in new)
+        else:
+            self.replace_dict(mapping, new)
+
+    def read_attribute(self, owner: object, name: str, value: Any) -> None:
+        """`owner.name = value`, found outside."""
+        if self._keeps_reads:
+            setattr(owner, name, value)
+        else:
+            self.assign(owner, name, value)
 
     def append(self, items: list[Any], value: Any) -> None:
         self._log.append((items.pop, ()))

@@ -25,7 +25,7 @@ from ptc.graph.program import CapturedProgram, Const, Leaf, Node, Structure
 
 def _declare(vm: TorchMachine, value: Value) -> None:
     if isinstance(value, TensorValue):
-        value.node(vm)
+        vm.declare_input(value)
     elif isinstance(value, (ListValue, TupleValue)):
         for element in value.items:
             _declare(vm, element)
@@ -39,7 +39,7 @@ def _declare(vm: TorchMachine, value: Value) -> None:
                 _declare(vm, element)
 
 
-class _Describer:
+class Describer:
     """Turns a value into a Structure; leaves are numbered by `number`."""
 
     def __init__(self, vm: TorchMachine) -> None:
@@ -93,7 +93,7 @@ class _Describer:
         )
 
 
-class _Arguments(_Describer):
+class _Arguments(Describer):
     def leaf(self, value: Value, path: str) -> Structure:
         assert isinstance(value, (TensorValue, SymbolicNumber))
         node = value.node(self.vm)
@@ -101,7 +101,7 @@ class _Arguments(_Describer):
         return Leaf(placeholders.index(node))
 
 
-class _Result(_Describer):
+class Result(Describer):
     """Collects outputs; one tensor returned twice is one output."""
 
     def __init__(self, vm: TorchMachine) -> None:
@@ -127,7 +127,7 @@ def whole_program(
 ) -> CapturedProgram:
     """The program of a frame that returned `result`."""
     notes = refuse_effects(vm.effects, frame.code)
-    collector = _Result(vm)
+    collector = Result(vm)
     structure = collector.describe(result, "")
     program = finish_program(vm, collector.outputs, name, collector.names)
     program.arguments = arguments.structure(vm)
@@ -172,8 +172,9 @@ class CallArguments:
         for _, value in (*self.args, *self.kwargs):
             _declare(vm, value)
 
-    def structure(self, vm: TorchMachine) -> Structure:
-        describer = _Arguments(vm)
+    def structure(self, vm: TorchMachine, describer: Describer | None = None) -> Structure:
+        """The arguments in terms of the program's inputs."""
+        describer = describer or _Arguments(vm)
         args = tuple(describer.describe(value, name) for name, value in self.args)
         kwargs = tuple(describer.describe(value, name) for name, value in self.kwargs)
         keys = tuple(name for name, _ in self.kwargs)

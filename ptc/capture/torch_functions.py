@@ -169,12 +169,15 @@ def method_call(vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str
         number = fakes.known_number(owner.fake) if isinstance(owner, TensorValue) else None
         if known is not None and number is not None and len(args) == 1:
             return ConstantValue(known(number))
+        read = vm.data_read(name, args)
+        if read is not None:
+            return read
         raise GraphBreak(
             "PTC-B002",
             f"Tensor.{name}() reads the data of {owner.describe()} into Python",
             _HINT_ITEM,
         )
-    if name in _METADATA_METHODS:
+    if name in _METADATA_METHODS and name not in _READS_DATA:
         return metadata_method(vm, name, args, kwargs)
     handler = _METHOD_HANDLERS.get(name)
     if handler is not None:

@@ -13,7 +13,7 @@ import torch
 import torch.fx
 
 from ptc.capture import fakes, torch_functions, torch_state, view_recipes
-from ptc.capture.errors import GraphBreak, NotConstant
+from ptc.capture.errors import DataDependentBranch, GraphBreak, NotConstant
 from ptc.capture.fake_forms import FORMS
 from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.frame import Frame
@@ -32,6 +32,7 @@ from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.program import InputKind
 
+_HINT_BRANCH = "use torch.where, or `ptc.compile`, which runs the branch in Python"
 _HINT_SHAPE = "compute with a mask or torch.where, whose shape does not depend on data"
 SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
 # Parts of torch that steer the process and compute nothing
@@ -89,6 +90,34 @@ class TorchMachine(Machine):
 
     def remember(self, value: TensorValue) -> None:
         self.journal.put(self.tensors_by_fake, id(value.fake), value)
+
+    def tensor_node(self, value: TensorValue) -> torch.fx.Node:
+        """The node of a tensor. One from outside gets a placeholder when it is first used."""
+        node = value.known_node()
+        if node is None:
+            assert value.source is not None
+            node = self.builder.add_input(value.kind, value.source, value.fake, value.live)
+            position = len(self.builder.inputs) - 1
+            self.journal.put(self.builder.input_of_value, position, id(value))
+            value.became_input(self, node)
+        return node
+
+    def declare_input(self, value: TensorValue) -> None:
+        """An argument of the program: its inputs stand in the order of this call."""
+        value.node(self)
+
+    def tensor_truth(self, value: TensorValue) -> bool:
+        """The truth of a tensor with one element that only data decides."""
+        raise DataDependentBranch(
+            "PTC-B001", f"a branch depends on the data of {value.describe()}", _HINT_BRANCH
+        )
+
+    def tensor_contains(self, value: TensorValue, item: Value) -> Value:
+        raise DataDependentBranch("PTC-B001", f"a value is searched in {value.describe()}")
+
+    def data_read(self, name: str, args: list[Value]) -> Value | None:
+        """What a method of a tensor reads out of its data; None where that cannot be captured."""
+        return None
 
     def number_value(self, number: Any, make_node: Callable[[], torch.fx.Node]) -> Value:
         if not isinstance(number, SIZES):

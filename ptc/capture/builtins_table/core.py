@@ -372,6 +372,9 @@ def _range(vm: Machine, *args: Value) -> Value:
         if not vm.has_index(arg):
             kind = arg.cls.__name__
             raise vm.type_error(f"'{kind}' object cannot be interpreted as an integer")
+    by_data = vm.range_by_data(list(args))
+    if by_data is not None:
+        return by_data
     return vm.evaluate(range, *[vm.as_index(arg) for arg in args])
 
 
@@ -409,7 +412,12 @@ def _frame_access(vm: Machine, *args: Value, **kwargs: Value) -> Value:
     raise _needs_frame("locals(), globals(), dir(), eval() or exec()")
 
 
-@builtin(print, input, open, breakpoint, builtins.__import__)
+@builtin(print)
+def _print(vm: Machine, *args: Value, **kwargs: Value) -> Value:
+    return vm.print(list(args), kwargs)
+
+
+@builtin(input, open, breakpoint, builtins.__import__)
 def _outside(vm: Machine, *args: Value, **kwargs: Value) -> Value:
     raise GraphBreak(
         "PTC-B003",

@@ -117,9 +117,7 @@ def place_flow(code: CodeType) -> PlaceFlow:
     place = _places(graph)
     edges = {
         first: tuple(
-            dict.fromkeys(
-                place[edge] if edge != EXIT else EXIT for edge in graph.successors[first]
-            )
+            dict.fromkeys(place[edge] if edge != EXIT else EXIT for edge in graph.successors[first])
         )
         for first in sorted(set(place.values()))
     }
@@ -143,9 +141,7 @@ def place_flow(code: CodeType) -> PlaceFlow:
     )
 
 
-def _natural_loops(
-    edges: Mapping[int, tuple[int, ...]], entry: int
-) -> dict[int, frozenset[int]]:
+def _natural_loops(edges: Mapping[int, tuple[int, ...]], entry: int) -> dict[int, frozenset[int]]:
     """Header -> places of its loop. A header is reached again from a place that only paths through
     the header lead to. `edges` has those to exception handlers too."""
     predecessors: dict[int, set[int]] = {place: set() for place in edges}
@@ -161,9 +157,7 @@ def _natural_loops(
     return {header: frozenset(members) for header, members in loops.items()}
 
 
-def _dominates(
-    header: int, place: int, edges: Mapping[int, tuple[int, ...]], entry: int
-) -> bool:
+def _dominates(header: int, place: int, edges: Mapping[int, tuple[int, ...]], entry: int) -> bool:
     """Whether paths to `place` lead through `header` only."""
     seen: set[int] = set()
     work = [entry]

@@ -261,7 +261,7 @@ def _c_descriptor(vm: Machine, raw: Any, obj: Value, name: str) -> Value | None:
             return None
         assert obj.source is not None
         value = vm.wrap(real, AttributeSource(obj.source, name))
-        vm.journal.put(obj.attrs, name, value)
+        vm.journal.read(obj.attrs, name, value)
         return value
     if isinstance(obj, OpaqueValue) and is_immutable(real := getattr(obj.obj, name, _MISSING)):
         assert obj.source is not None

@@ -172,6 +172,8 @@ def unknown_call(vm: Machine, function: Any, error: NotConstant | None) -> Graph
 def call_handler(
     vm: Machine, handler: Builtin, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
+    args, kwargs = vm.settle_arguments(args, kwargs)
+    outer, vm.library_calls = vm.library_calls, vm.library_calls + 1
     try:
         result = handler(vm, *args, **kwargs)
     except NotConstant as error:
@@ -181,6 +183,8 @@ def call_handler(
             # The arguments do not fit the handler's parameters
             raise vm.type_error(f"{name}() got unsuitable arguments") from None
         raise
+    finally:
+        vm.library_calls = outer
     if isinstance(result, Value):
         return result
     return wrap_new(vm, result)

@@ -46,6 +46,7 @@ class Frame:
         "instructions",
         "ip",
         "kw_names",
+        "library_calls",
         "locals",
         "returned",
         "stack",
@@ -64,6 +65,7 @@ class Frame:
         self.globals = function.globals
         self.returned: Value | None = None
         self.kw_names: tuple[str, ...] = ()
+        self.library_calls = 0  # that were at work when the frame was entered
         self.handled: Value | None = None  # a suspended generator's exception being handled
 
     # -- the stack -----------------------------------------------------------------------------

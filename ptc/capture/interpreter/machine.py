@@ -59,6 +59,7 @@ class Machine:
         self.python_version = PYTHON_VERSION
         self.plain_classes: frozenset[type] = _PLAIN
         self.instructions_run = 0
+        self.library_calls = 0  # handlers of library functions that are at work
         self.stop_value: Value | None = None  # of the StopIteration that `next` turned into None
         self._globals: dict[int, Globals] = {}
         self._builtins = Globals(_BUILTINS, trusted=True)
@@ -390,6 +391,32 @@ class Machine:
     def instance_check(self, cls: type, value: Value) -> bool | None:
         """`isinstance` against a class with a library's own `__instancecheck__`."""
         return None
+
+    def range_by_data(self, args: list[Value]) -> Value | None:
+        """`range(*args)` where a bound depends on data; None where none does."""
+        return None
+
+    def settle_arguments(
+        self, args: list[Value], kwargs: dict[str, Value]
+    ) -> tuple[list[Value], dict[str, Value]]:
+        """Arguments for a library function, each one value for certain."""
+        return args, kwargs
+
+    def print(self, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """A call of `print`."""
+        raise GraphBreak(
+            "PTC-B003",
+            "print or another input or output operation cannot be part of the graph",
+            "remove the print, or keep it outside of the model's forward",
+        )
+
+    def join_text(self, parts: list[Value]) -> Value:
+        """Strings as one."""
+        return ConstantValue("".join([part.constant() for part in parts]))
+
+    def next_by_data(self, iterator: Any) -> Value | None:
+        """The next element of an iterator whose position data decides."""
+        raise AssertionError("no position depends on data in straight capture")
 
     def symbolic_extreme(self, name: str, values: list[Value]) -> Value | None:
         """`min` or `max` of symbolic numbers without deciding which it is; None: compare."""

@@ -413,8 +413,7 @@ def build_slice(vm: Machine, frame: Frame, ins: Instruction) -> None:
 
 @opcode("BUILD_STRING")
 def build_string(vm: Machine, frame: Frame, ins: Instruction) -> None:
-    parts = [part.constant() for part in frame.pop_many(ins.arg or 0)]
-    frame.push(ConstantValue("".join(parts)))
+    frame.push(vm.join_text(frame.pop_many(ins.arg or 0)))
 
 
 @opcode("LIST_APPEND", "SET_ADD")

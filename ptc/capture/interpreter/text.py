@@ -33,10 +33,10 @@ def to_str(vm: Machine, value: Value) -> Value:
         if not value.args:
             return ConstantValue("")
         if issubclass(value.klass, KeyError) and len(value.args) == 1:
-            return to_repr(vm, value.args[0])
+            return vm.repr(value.args[0])
         if len(value.args) == 1:
-            return to_str(vm, value.args[0])
-        return to_repr(vm, TupleValue(list(value.args)))
+            return vm.str(value.args[0])
+        return vm.repr(TupleValue(list(value.args)))
     return to_repr(vm, value)
 
 
@@ -57,7 +57,7 @@ def to_repr(vm: Machine, value: Value) -> Value:
     if method is not None:
         return vm.call(method, [value])
     if isinstance(value, (ListValue, TupleValue)) and value.cls in (list, tuple):
-        parts = [to_repr(vm, element).constant() for element in value.items]
+        parts = [vm.repr(element).constant() for element in value.items]
         comma = "," if value.cls is tuple and len(parts) == 1 else ""
         left, right = _BRACKETS[value.cls.__name__]
         return ConstantValue(left + ", ".join(parts) + comma + right)
@@ -101,7 +101,7 @@ def format_(vm: Machine, value: Value, spec: Value) -> Value:
     if method is not None:
         return vm.call(method, [value, spec])
     if spec.constant() == "":
-        return to_str(vm, value)
+        return vm.str(value)
     try:
         return vm.evaluate(format, value.constant(), spec.constant())
     except NotConstant:

@@ -52,8 +52,8 @@ class CellValue(Value):
                 value = vm.wrap(content, AttributeSource(self.source, "cell_contents"))
             else:
                 value = vm.wrap_fixed(content)
-            vm.journal.assign(self, "content", value)
-            vm.journal.assign(self, "loaded", True)
+            vm.journal.read_attribute(self, "content", value)
+            vm.journal.read_attribute(self, "loaded", True)
         return self.content
 
     def set(self, vm: Machine, value: Value | None) -> None:

@@ -129,7 +129,22 @@ class ConstantIterator(Value):
     def iterate(self, vm: Machine) -> Value:
         return self
 
+    def remaining(self, vm: Machine) -> int:
+        return len(self._elements) - self.position
+
+    def element(self, vm: Machine, position: Value) -> Value:
+        """The element at a position that data decides, which is in range."""
+        if not isinstance(self.content, range):
+            raise vm.graph_break("PTC-B002", f"which element of {self.content!r} depends on data")
+        step = vm.binary("*", position, vm.const(self.content.step))
+        return vm.binary("+", vm.const(self.content.start), step)
+
+    def count(self, vm: Machine) -> Value:
+        return vm.const(len(self._elements))
+
     def next(self, vm: Machine) -> Value | None:
+        if not isinstance(self.position, int):
+            return vm.next_by_data(self)
         if self.position >= len(self._elements):
             return None
         element = self._elements[self.position]

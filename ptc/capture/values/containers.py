@@ -270,6 +270,8 @@ class SequenceIterator(Value):
         return self
 
     def next(self, vm: Machine) -> Value | None:
+        if not isinstance(self.position, int):
+            return vm.next_by_data(self)
         if self.position < 0 or self.position >= len(self.sequence.items):
             # An exhausted list iterator stays so even if the list grows
             vm.journal.assign(self, "position", -1)
@@ -278,6 +280,16 @@ class SequenceIterator(Value):
         vm.journal.assign(self, "position", self.position + 1)
         vm.iterator_advanced(self)
         return element
+
+    def remaining(self, vm: Machine) -> int:
+        return len(self.rest())
+
+    def element(self, vm: Machine, position: Value) -> Value:
+        """The element at a position that data decides, which is in range."""
+        return vm.getitem(self.sequence, position)
+
+    def count(self, vm: Machine) -> Value:
+        return vm.length(self.sequence)
 
     def rest(self) -> list[Value]:
         return [] if self.position < 0 else self.sequence.items[self.position :]

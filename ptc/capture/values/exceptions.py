@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import NotConstant
@@ -9,6 +10,7 @@ from ptc.capture.sources import Source
 from ptc.capture.values.base import Value
 from ptc.capture.values.objects import NO_OBJECT, Instance
 from ptc.support.diagnostics import Location
+from ptc.support.tracebacks import traceback_at
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
@@ -85,9 +87,10 @@ class ExceptionValue(Instance):
     def rebuild(self, emit: Rebuilder) -> str:
         cls = emit.name(self.klass, self.klass.__name__)
         args = "".join(", " + emit.value(arg) for arg in self.args)
-        text = f"{cls}.__new__({cls}{args})"
+        text = f"{emit.name(new_exception, 'new_exception')}({cls}{args})"
         if self.raised_at:
-            text = f"{emit.name(with_traceback, 'with_traceback')}({text})"
+            places = emit.name(self.raised_at, "places")
+            text = f"{emit.name(with_traceback, 'with_traceback')}({text}, {places})"
         name = emit.define(self, text)
         if self.obj is NO_OBJECT:
             emit.attributes(self, name)
@@ -100,11 +103,19 @@ class ExceptionValue(Instance):
         return name
 
 
-def with_traceback(error: BaseException) -> BaseException:
-    """The exception as if it had been raised and caught: CPython's `with` statement relies on a
-    handled exception having a traceback."""
-    try:
-        raise error
-    except BaseException as caught:
-        caught.__context__ = None
-        return caught
+def new_exception(cls: type[BaseException], *args: Any) -> BaseException:
+    """An exception without running the initialisers that Python code defines: their effects are
+    known. Those in C keep parts of the arguments for themselves (`SystemExit.code`)."""
+    error = cls.__new__(cls, *args)
+    for base in cls.__mro__:
+        initialise = vars(base).get("__init__")
+        if initialise is not None and not isinstance(initialise, types.FunctionType):
+            initialise(error, *args)
+            break
+    return error
+
+
+def with_traceback(error: BaseException, places: tuple[Location, ...]) -> BaseException:
+    """The exception as if it had been raised there and caught: CPython's `with` statement relies on
+    a handled exception having a traceback."""
+    return error.with_traceback(traceback_at(places))

@@ -25,7 +25,7 @@ class IteratorValue(Value):
 
     def __init__(self, source: Source | None = None) -> None:
         self.source = source
-        self.produced = 0
+        self.produced: Any = 0  # an int, or a value where data decides it
 
     def iterate(self, vm: Machine) -> Value:
         return self
@@ -38,12 +38,20 @@ class IteratorValue(Value):
         else:
             value = self.produce(vm)
         if value is not None:
-            vm.journal.assign(self, "produced", self.produced + 1)
+            vm.journal.assign(self, "produced", self._one_more(vm))
             vm.iterator_advanced(self)
         return value
 
     def produce(self, vm: Machine) -> Value | None:
         raise NotImplementedError
+
+    def _one_more(self, vm: Machine) -> Any:
+        if isinstance(self.produced, int):
+            return self.produced + 1
+        return vm.binary("+", self.produced, vm.const(1))
+
+    def produced_value(self, vm: Machine) -> Value:
+        return vm.const(self.produced) if isinstance(self.produced, int) else self.produced
 
     def hash_key(self, vm: Machine) -> Any:
         return IdentityKey(self)
@@ -65,7 +73,7 @@ class EnumerateValue(IteratorValue):
         value = vm.next(self.inner)
         if value is None:
             return None
-        number = vm.binary("+", self.start, vm.const(self.produced))
+        number = vm.binary("+", self.start, self.produced_value(vm))
         return vm.tuple([number, value])
 
     def rebuild(self, emit: Rebuilder) -> str:

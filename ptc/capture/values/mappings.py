@@ -67,7 +67,7 @@ class DictValue(Instance):
                 vm.guard("LACKS_KEY", self.keys_source(), _guard_key(constant))
             return None
         value = self._wrap_item(vm, constant)
-        vm.journal.put(self.entries, hashed, (key, value))
+        vm.journal.read(self.entries, hashed, (key, value))
         return value
 
     def _wrap_item(self, vm: Machine, key: Any) -> Value:
@@ -108,8 +108,8 @@ class DictValue(Instance):
             known = self.entries.get(hashed)
             value = known[1] if known is not None else self._wrap_item(vm, key)
             entries[hashed] = (wrapped, value)
-        vm.journal.replace_dict(self.entries, entries)
-        vm.journal.assign(self, "complete", True)
+        vm.journal.read_all(self.entries, entries)
+        vm.journal.read_attribute(self, "complete", True)
 
     def truth(self, vm: Machine) -> bool:
         self.load_all(vm)

@@ -35,7 +35,7 @@ class Globals:
             return None
         obj = self.namespace[name]
         value = vm.wrap_fixed(obj) if self.trusted else vm.wrap(obj, self.source(name))
-        vm.journal.put(self.known, name, value)
+        vm.journal.read(self.known, name, value)
         return value
 
     def source(self, name: str) -> Source:

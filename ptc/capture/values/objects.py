@@ -73,7 +73,7 @@ class Instance(Value):
             return None
         assert self.source is not None
         value = vm.wrap(namespace[name], self.attribute_source(name))
-        vm.journal.put(self.attrs, name, value)
+        vm.journal.read(self.attrs, name, value)
         return value
 
     def attribute_source(self, name: str) -> Source:

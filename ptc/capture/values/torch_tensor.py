@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.fx
 
-from ptc.capture.errors import DataDependentBranch, GraphBreak
+from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
 from ptc.capture.sources import Source
 from ptc.capture.values.base import IdentityKey, Value
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 IMMUTABLE_TYPES.update(
     {torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo}
 )
-_HINT_BRANCH = "use torch.where, or `ptc.compile`, which runs the branch in Python"
 _HINT_ITEM = "keep the value as a tensor"
 
 # Attributes that a fake tensor answers as the real one would
@@ -85,14 +84,12 @@ class TensorValue(Instance):
         return self.live
 
     def node(self, vm: TorchMachine) -> torch.fx.Node:
-        if self._node is None:
-            assert self.source is not None
-            node = vm.builder.add_input(self.kind, self.source, self.fake, self.live)
-            vm.journal.put(vm.builder.input_of_value, len(vm.builder.inputs) - 1, id(self))
-            vm.journal.assign(self, "_node", node)
-            vm.journal.put(vm.value_of_node, node, self)
-        assert self._node is not None
-        return self._node
+        return vm.tensor_node(self)
+
+    def became_input(self, vm: TorchMachine, node: torch.fx.Node) -> None:
+        """The tensor was given a placeholder."""
+        vm.journal.assign(self, "_node", node)
+        vm.journal.put(vm.value_of_node, node, self)
 
     def describe(self) -> str:
         where = f" ({self.source})" if self.source is not None else ""
@@ -109,9 +106,7 @@ class TensorValue(Instance):
         number = known_number(self.fake)
         if number is not None:
             return bool(number)
-        raise DataDependentBranch(
-            "PTC-B001", f"a branch depends on the data of {self.describe()}", _HINT_BRANCH
-        )
+        return vm.tensor_truth(self)
 
     def length(self, vm: TorchMachine) -> Value:  # type: ignore[override]
         if self.fake.dim() == 0:
@@ -145,7 +140,7 @@ class TensorValue(Instance):
         if not namespace or name not in namespace:
             return None
         value = vm.wrap(namespace[name], self.attribute_source(name))
-        vm.journal.put(self.attrs, name, value)
+        vm.journal.read(self.attrs, name, value)
         return value
 
     def _grad(self, vm: TorchMachine) -> Value:
@@ -172,7 +167,7 @@ class TensorValue(Instance):
         return parts.iterate(vm)
 
     def contains(self, vm: TorchMachine, item: Value) -> Value:  # type: ignore[override]
-        raise DataDependentBranch("PTC-B001", f"a value is searched in {self.describe()}")
+        return vm.tensor_contains(self, item)
 
     # -- arithmetic ----------------------------------------------------------------------------
 
@@ -202,6 +197,9 @@ class TensorValue(Instance):
         number = known_number(self.fake)
         if number is not None:
             return ConstantValue(to(number))
+        read = vm.data_read(f"__{to.__name__}__", [self])
+        if read is not None:
+            return read
         raise GraphBreak(
             "PTC-B002", f"{to.__name__}() reads the data of {self.describe()}", _HINT_ITEM
         )

@@ -1,0 +1,279 @@
+"""Arithmetic on Python numbers that data decides: `Compute` items, and the branches that Python's
+exceptions are (a division by zero, a domain error), taken before the operation.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import sympy
+import torch
+from torch.utils._sympy import functions as symbolic
+
+from ptc.capture.errors import GraphBreak
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.graph.control import Compute, NumberKind, NumberVar, Operand
+from ptc.graph.symbols import expression_of
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+_INT, _FLOAT, _BOOL = NumberKind.INT, NumberKind.FLOAT, NumberKind.BOOL
+KINDS: Mapping[type, NumberKind] = {int: _INT, float: _FLOAT, bool: _BOOL}
+_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "not", "bool"})
+_ALWAYS_FLOAT = frozenset({"truediv", "float", "round_to"})
+_TO_INT = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc", "math.isqrt",
+                     "math.gcd", "invert", "lshift", "rshift"})  # fmt: skip
+_BITWISE = frozenset({"and", "or", "xor"})
+#: What Python computes where all operands are known.
+HOST: Mapping[str, Callable[..., Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "neg": operator.neg,
+    "pos": operator.pos, "abs": abs, "invert": operator.invert, "and": operator.and_,
+    "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
+    "rshift": operator.rshift, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
+    "le": operator.le, "gt": operator.gt, "ge": operator.ge, "not": operator.not_, "int": int,
+    "float": float, "bool": bool, "round": round, "round_to": round, "min": min, "max": max,
+    "select": lambda c, a, b: a if c else b,
+}  # fmt: skip
+
+
+def number_kind(value: Value) -> NumberKind:
+    return KINDS[value.cls]
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a Python int, float or bool."""
+    if isinstance(value, (DataNumber, SymbolicNumber)):
+        return True
+    return isinstance(value, ConstantValue) and type(value.value) in KINDS
+
+
+def operand(vm: ControlMachine, value: Value) -> Operand:
+    """A number as an operand of an item."""
+    if isinstance(value, DataNumber):
+        return value.var
+    if isinstance(value, SymbolicNumber):
+        return size_operand(vm, expression_of(value.number))
+    number = value.constant()
+    if isinstance(number, int) and not -(2**63) <= number < 2**63:
+        raise GraphBreak("PTC-B006", f"the int {number} meets data, and has more than 64 bits")
+    return number
+
+
+def arithmetic(vm: ControlMachine, op: str, values: list[Value]) -> Value:
+    """`op` on numbers, at least one of which data decides."""
+    _require_valid(vm, op, values)
+    kind = _result_kind(op, [number_kind(value) for value in values], values)
+    return computed(vm, op, values, kind)
+
+
+def computed(vm: ControlMachine, op: str, values: list[Value], kind: NumberKind) -> DataNumber:
+    operands = tuple(operand(vm, value) for value in values)
+    known = vm.computed.get((op, operands))
+    if known is not None:
+        return known
+    target = NumberVar(vm.writer.name("n"), kind)
+    vm.writer.compute(Compute(target, op, operands))
+    result = DataNumber(target)
+    vm.journal.put(vm.computed, (op, operands), result)
+    return result
+
+
+def _result_kind(op: str, kinds: list[NumberKind], values: list[Value]) -> NumberKind:
+    if op in _COMPARISONS or op in ("math.isnan", "math.isinf", "math.isfinite"):
+        return _BOOL
+    if op in _BITWISE:
+        return _BOOL if all(kind is _BOOL for kind in kinds) else _INT
+    if op in _TO_INT:
+        return _INT
+    if op in _ALWAYS_FLOAT or op.startswith("math."):
+        return _FLOAT
+    if op == "pow" and _FLOAT not in kinds:
+        exponent = values[1]
+        return _FLOAT if exponent.is_constant() and exponent.constant() < 0 else _INT
+    return _FLOAT if _FLOAT in kinds else _INT
+
+
+# -- what raises ----------------------------------------------------------------------------------
+
+
+def _require_valid(vm: ControlMachine, op: str, values: list[Value]) -> None:
+    """Ask for the operands that make Python raise; where they do, raise."""
+    kinds = [number_kind(value) for value in values]
+    if op in _BITWISE or op in ("lshift", "rshift", "invert", "math.gcd", "math.isqrt"):
+        if _FLOAT in kinds:
+            _raise(vm, op, [_example(kind) for kind in kinds])
+    if op in ("truediv", "floordiv", "mod", "math.fmod"):
+        if _holds(vm, "eq", values[1], 0):
+            _raise(vm, op, [_example(kinds[0]), _zero(kinds[1])])
+    elif op in ("lshift", "rshift"):
+        if _holds(vm, "lt", values[1], 0):
+            _raise(vm, op, [1, -1])
+    elif op == "pow":
+        _require_power(vm, values, kinds)
+    elif op in ("int", "round", "math.floor", "math.ceil", "math.trunc") and kinds[0] is _FLOAT:
+        if _holds(vm, "ne", values[0], values[0]):
+            _raise(vm, op, [math.nan])
+        if _holds(vm, "math.isinf", values[0]):
+            _raise(vm, op, [math.inf])
+    elif op in _DOMAINS:
+        for test, bound, example in _DOMAINS[op]:
+            if _holds(vm, test, values[0], bound):
+                _raise(vm, op, [example])
+
+
+#: Function -> operands that make it raise: comparison, bound, and one such operand.
+_DOMAINS: Mapping[str, tuple[tuple[str, float, float], ...]] = {
+    "math.sqrt": (("lt", 0, -1.0),),
+    "math.isqrt": (("lt", 0, -1),),  # type: ignore[dict-item]
+    "math.log": (("le", 0, 0.0),),
+    "math.log2": (("le", 0, 0.0),),
+    "math.log10": (("le", 0, 0.0),),
+    "math.log1p": (("le", -1, -1.0),),
+    "math.exp": (("gt", 709.782712893384, 1000.0),),
+    "math.expm1": (("gt", 709.782712893384, 1000.0),),
+    "math.cosh": (("gt", 710.4758600739439, 1000.0), ("lt", -710.4758600739439, -1000.0)),
+    "math.sinh": (("gt", 710.4758600739439, 1000.0), ("lt", -710.4758600739439, -1000.0)),
+    "math.asin": (("gt", 1, 2.0), ("lt", -1, -2.0)),
+    "math.acos": (("gt", 1, 2.0), ("lt", -1, -2.0)),
+    "math.sin": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
+    "math.cos": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
+    "math.tan": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
+}
+
+
+def _require_power(vm: ControlMachine, values: list[Value], kinds: list[NumberKind]) -> None:
+    base, exponent = values
+    if _FLOAT not in kinds:
+        if not exponent.is_constant() and _holds(vm, "lt", exponent, 0):
+            raise GraphBreak(
+                "PTC-B006", "an int raised to a negative int that data decides is a float",
+                "convert the base to float",
+            )  # fmt: skip
+        if exponent.is_constant() and exponent.constant() >= 0:
+            return
+    whole = exponent.is_constant() and float(exponent.constant()).is_integer()
+    if not whole and _holds(vm, "lt", base, 0):
+        raise GraphBreak("PTC-B006", "a negative number to a broken power is a complex number")
+    negative = exponent.constant() < 0 if exponent.is_constant() else True
+    if negative and _holds(vm, "eq", base, 0) and _holds(vm, "lt", exponent, 0):
+        _raise(vm, "pow", [_zero(kinds[0]), -1])
+
+
+def _holds(vm: ControlMachine, op: str, left: Value, right: Value | float | None = None) -> bool:
+    values = [left]
+    if right is not None:
+        values.append(right if isinstance(right, Value) else ConstantValue(right))
+    if all(value.is_constant() for value in values):
+        return bool(host_function(op)(*[value.constant() for value in values]))
+    return vm.truth(computed(vm, op, values, _BOOL))
+
+
+def host_function(op: str) -> Callable[..., Any]:
+    return HOST[op] if op in HOST else getattr(math, op.removeprefix("math."))
+
+
+def _raise(vm: ControlMachine, op: str, example: list[Any]) -> None:
+    """Raise what Python raises for operands of this kind."""
+    try:
+        host_function(op)(*example)
+    except Exception as error:
+        raise vm.native_exception(error) from None
+    raise AssertionError(f"{op}{tuple(example)} does not raise")
+
+
+def _example(kind: NumberKind) -> Any:
+    return {_INT: 1, _FLOAT: 1.0, _BOOL: True}[kind]
+
+
+def _zero(kind: NumberKind) -> Any:
+    return {_INT: 0, _FLOAT: 0.0, _BOOL: False}[kind]
+
+
+# -- conditions on sizes as items -----------------------------------------------------------------
+
+_FOLDED: Mapping[type, str] = {
+    sympy.Add: "add", sympy.Mul: "mul", symbolic.FloorDiv: "floordiv",
+    symbolic.CleanDiv: "floordiv", symbolic.PythonMod: "mod", symbolic.Mod: "mod",
+    symbolic.Max: "max", symbolic.Min: "min", symbolic.IntTrueDiv: "truediv",
+    symbolic.FloatTrueDiv: "truediv", symbolic.PowByNatural: "pow", sympy.Pow: "pow",
+    sympy.Eq: "eq", sympy.Ne: "ne", sympy.Lt: "lt", sympy.Le: "le", sympy.Gt: "gt",
+    sympy.Ge: "ge", sympy.And: "and", sympy.Or: "or", sympy.Not: "not",
+    symbolic.ToFloat: "float", symbolic.TruncToInt: "int", symbolic.FloorToInt: "math.floor",
+    symbolic.CeilToInt: "math.ceil",
+}  # fmt: skip
+
+
+def size_operand(vm: ControlMachine, expression: Any) -> Operand:
+    """An expression on sizes, computed by items."""
+    if expression.is_Symbol:
+        known = vm.symbol_variables.get(expression)
+        return known if known is not None else NumberVar(str(expression), _INT)
+    if expression in (sympy.true, sympy.false):
+        return bool(expression)
+    if expression.is_number:
+        return int(expression) if expression.is_integer else float(expression)
+    op = _FOLDED.get(type(expression))
+    if op is None:
+        raise GraphBreak("PTC-B006", f"the expression {expression} on sizes cannot be computed")
+    operands = [size_operand(vm, arg) for arg in expression.args]
+    result = operands[0]
+    if len(operands) == 1:
+        return _folded(vm, op, (result,))
+    for other in operands[1:]:
+        result = _folded(vm, op, (result, other))
+    return result
+
+
+def _folded(vm: ControlMachine, op: str, operands: tuple[Operand, ...]) -> NumberVar:
+    known = vm.computed.get((op, operands))
+    if known is not None:
+        return known.var
+    kinds = [o.kind if isinstance(o, NumberVar) else KINDS[type(o)] for o in operands]
+    target = NumberVar(vm.writer.name("n"), _result_kind(op, kinds, [ConstantValue(1)] * 2))
+    vm.writer.compute(Compute(target, op, operands))
+    vm.journal.put(vm.computed, (op, operands), DataNumber(target))
+    return target
+
+
+_BY_VALUE = frozenset(
+    name
+    for base in (
+        "add", "sub", "rsub", "subtract", "mul", "multiply", "div", "divide", "true_divide",
+        "floor_divide", "remainder", "fmod", "pow", "eq", "ne", "lt", "le", "gt", "ge", "greater",
+        "less", "equal", "not_equal", "where", "clamp", "clip", "clamp_min", "clamp_max",
+        "maximum", "minimum", "fill", "full_like", "masked_fill", "bitwise_and", "bitwise_or",
+        "bitwise_xor", "lerp", "xor", "and", "or", "lshift", "rshift", "__add__", "floordiv",
+        "truediv", "mod", "matmul",
+    )
+    for name in (base, f"{base}_")
+)  # fmt: skip
+
+
+def taken_by_value(name: str) -> bool:
+    """Whether a torch function computes with its int arguments, rather than takes them for sizes,
+    positions or dimensions."""
+    return name.rpartition(".")[2].strip("_") in _BY_VALUE or name.rpartition(".")[2] in _BY_VALUE
+
+
+def graph_number(vm: ControlMachine, number: DataNumber, by_value: bool) -> Any:
+    """What stands for a number in tensor calls: a SymFloat or SymInt. A bool, or the sign of an int
+    that is a size or a position, is asked for."""
+    if number.var.kind is _BOOL:
+        return vm.truth(number)
+    if number.var.kind is _FLOAT or by_value:
+        return vm.value_symbol(number.var)
+    if _holds(vm, "lt", number, 0):
+        positive = computed(vm, "neg", [number], _INT)
+        return -vm.size_symbol(positive.var, 1)
+    return vm.size_symbol(number.var, 0)
+
+
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)

@@ -1,0 +1,369 @@
+"""What a loop carries from one iteration to the next.
+
+Every location that an iteration changes (a variable, a stack slot, an attribute, an element) gets a
+lasting form: variables for the tensors and numbers in it. Before the loop they are assigned what is
+there, at the end of an iteration what the iteration left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.code import analyse
+from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.merging import same_kind_of_tensor
+from ptc.capture.control.states import Place, State
+from ptc.capture.interpreter.frame import Frame
+from ptc.capture.values.base import Value
+from ptc.capture.values.choices import MISSING, ChoiceValue
+from ptc.capture.values.constants import ConstantIterator, ConstantValue
+from ptc.capture.values.containers import SequenceIterator, TupleValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.iterators import IteratorValue
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import Assign, NumberKind, NumberVar, Var
+
+if TYPE_CHECKING:
+    from ptc.capture.control.loops import LoopContext
+    from ptc.capture.control.machine import ControlMachine
+
+#: Plain data that says how far an iterator is: it may become a number that data decides.
+COUNTERS: tuple[tuple[type, str], ...] = (
+    (SequenceIterator, "position"), (ConstantIterator, "position"), (IteratorValue, "produced"),
+)  # fmt: skip
+
+
+class Uncarriable(BaseException):
+    """The content of a location has no lasting form yet."""
+
+    def __init__(self, context: LoopContext, what: str) -> None:
+        super().__init__(what)
+        self.context = context
+        self.what = what
+
+
+@dataclass(slots=True)
+class Location:
+    """A location: how it is read in a state, and written in the machine."""
+
+    key: Hashable
+    what: str
+    read: Callable[[State | None], Any]
+    write: Callable[[Any], None]
+    form: Value
+    initial: Any
+
+
+class Carried:
+    """The locations that a loop carries, with their lasting forms."""
+
+    def __init__(self, vm: ControlMachine, frame: Frame, context: LoopContext) -> None:
+        self.vm = vm
+        self.frame = frame
+        self.context = context
+        self.before = frame.save()
+        self.locations: dict[Hashable, Location] = {}
+        self.forms: dict[int, Value] = {}  # of an object carried in two locations: one form
+        live = analyse(frame.code).live(frame.ip)
+        self._live = live
+
+    # -- before and after an iteration ---------------------------------------------------------
+
+    def begin(self) -> None:
+        """Assign what is there before the loop."""
+        pairs: list[tuple[Var, Callable[[], Any]]] = []
+        for location in self._distinct():
+            pairs += self._pairs(location.form, location.initial)
+        self._assign(pairs, at_once=False)
+
+    def enter(self) -> None:
+        """Put the lasting forms in their locations, at the start of an iteration."""
+        bound: set[str] = set()
+        for location in self.locations.values():
+            location.write(location.form)
+            for bind in self.vm.bindings_of(location.form):
+                if bind.symbol not in bound:
+                    bound.add(bind.symbol)
+                    self.vm.writer.compute(bind)
+
+    def assign(self, again: State) -> None:
+        """Assign what the iteration left, where it ends."""
+        for leaf in again.leaves:
+            with self.vm.at_end_of(leaf):
+                for bind in again.pending:
+                    self.vm.writer.compute(bind)
+                pairs: list[tuple[Var, Callable[[], Any]]] = []
+                for location in self._distinct():
+                    pairs += self._pairs(location.form, location.read(again))
+                self._assign(pairs, at_once=True)
+
+    def _distinct(self) -> Iterator[Location]:
+        seen: set[int] = set()
+        for location in self.locations.values():
+            if id(location.form) not in seen:
+                seen.add(id(location.form))
+                yield location
+
+    def _assign(self, pairs: list[tuple[Var, Callable[[], Any]]], *, at_once: bool) -> None:
+        """Assign variables; `at_once`: from what all of them held before."""
+        sources = [(target, source()) for target, source in pairs]
+        sources = [(target, source) for target, source in sources if source != target]
+        targets = {target.name for target, _ in sources}
+        writer = self.vm.writer
+        if at_once:
+            kept: list[tuple[Var, Any]] = []
+            for target, source in sources:
+                if not isinstance(source, (int, float)) and source.name in targets:
+                    held = self.vm.variable_like(source)
+                    writer.add(Assign(held, source))
+                    source = held
+                kept.append((target, source))
+            sources = kept
+        for target, source in sources:
+            writer.add(Assign(target, source))
+
+    def _pairs(self, form: Value, content: Any) -> list[tuple[Var, Callable[[], Any]]]:
+        """(variable, what to assign) for everything that a form carries."""
+        vm = self.vm
+        if form is content or isinstance(form, ConstantValue):
+            return []
+        if isinstance(form, DataNumber):
+            value = content if isinstance(content, Value) else ConstantValue(content)
+            return [(form.var, lambda: operand(vm, value))]
+        if isinstance(form, TensorValue):
+            source = content
+            if vm.tensor_home(form) is None:
+                return []
+            return [(vm.variable(form), lambda: vm.tensor_variable(source, dense=True))]
+        if isinstance(form, TupleValue):
+            parts = zip(form.items, content.items, strict=True)
+            return [pair for mine, its in parts for pair in self._pairs(mine, its)]
+        if isinstance(form, ChoiceValue):
+            return [(form.selector, lambda: vm.choice_selector(form, content))]
+        return []
+
+    # -- growing -------------------------------------------------------------------------------
+
+    def grow(self, again: State) -> bool:
+        """Give a form to what the last trace changed. False: nothing was new."""
+        grown = False
+        for location in self._changed(again):
+            known = self.locations.get(location.key)
+            now = known.form if known is not None else location.initial
+            left = location.read(again)
+            form = self._form(now, left, location.what)
+            if form is None:
+                continue
+            location.form = form
+            if known is not None:
+                location.initial = known.initial
+            self.locations[location.key] = location
+            grown = True
+        if grown:
+            self._unify()
+        return grown
+
+    def _unify(self) -> None:
+        """Locations that hold one tensor before the loop and get one after each iteration."""
+
+    def _changed(self, again: State) -> Iterator[Location]:
+        yield from self._frame_locations(again)
+        for key, (place, content) in again.cells.items():
+            if not self.vm.is_fact_table(place.owner):
+                yield from self._place_locations(key, place, content)
+
+    def _frame_locations(self, again: State) -> Iterator[Location]:
+        frame = self.frame
+        assert again.frame is not None
+        for name in again.frame[2]:
+            if name not in self._live:
+                continue
+            initial = self.before[2].get(name, MISSING)
+            yield Location(
+                ("local", name),
+                f"`{name}`",
+                lambda state, name=name: state.frame[2].get(name, MISSING),  # type: ignore[union-attr]
+                lambda value, name=name: frame.locals.__setitem__(name, value),
+                MISSING,
+                initial,
+            )
+        for position, item in enumerate(self.before[1]):
+            if isinstance(item, Value):
+                yield Location(
+                    ("stack", position),
+                    "a value in use",
+                    lambda state, position=position: state.frame[1][position],  # type: ignore[union-attr,index]
+                    lambda value, position=position: frame.stack.__setitem__(position, value),
+                    MISSING,
+                    item,
+                )
+
+    def _place_locations(self, key: Hashable, place: Place, content: Any) -> Iterator[Location]:
+        journal, before = self.vm.journal, place.read()
+        if place.kind == "attribute":
+            yield Location(
+                key,
+                f"the {place.name} of {describe(place.owner)}",
+                lambda state: state.cells[key][1],  # type: ignore[union-attr]
+                lambda value: journal.assign(place.owner, place.name, value),
+                MISSING,
+                before,
+            )
+        elif place.kind == "dict":
+            if list(before) != list(content) and not self.vm.is_cache(place.owner):
+                raise Uncarriable(self.context, "a dictionary with new keys")
+            for name in before:
+                yield self._dict_location(key, place, name, before[name])
+        elif place.kind == "list":
+            if len(before) != len(content):
+                raise Uncarriable(self.context, "a list that grows")
+            for position, item in enumerate(before):
+                yield self._list_location(key, place, position, item)
+        else:
+            raise Uncarriable(self.context, "a generator that runs")
+
+    def _dict_location(self, key: Hashable, place: Place, name: Any, entry: Any) -> Location:
+        journal = self.vm.journal
+        paired = isinstance(entry, tuple)
+
+        def read(state: State | None) -> Any:
+            content = state.cells[key][1][name]  # type: ignore[union-attr]
+            return content[1] if paired else content
+
+        def write(value: Any) -> None:
+            journal.put(place.owner, name, (entry[0], value) if paired else value)
+
+        initial = entry[1] if paired else entry
+        return Location((key, name), f"`{name}`", read, write, MISSING, initial)
+
+    def _list_location(self, key: Hashable, place: Place, position: int, item: Any) -> Location:
+        journal = self.vm.journal
+
+        def write(value: Any) -> None:
+            items = list(place.owner)
+            items[position] = value
+            journal.replace_list(place.owner, items)
+
+        return Location(
+            (key, position),
+            f"element {position} of a list",
+            lambda state: state.cells[key][1][position],  # type: ignore[union-attr]
+            write,
+            MISSING,
+            item,
+        )
+
+    # -- forms ---------------------------------------------------------------------------------
+
+    def _form(self, now: Any, left: Any, what: str) -> Value | None:
+        """A lasting form for what is `now` there and what an iteration left; None if `now` is one
+        already."""
+        if now is left:
+            return None
+        if not isinstance(now, Value) or not isinstance(left, Value):
+            return self._counter(now, left, what)
+        vm = self.vm
+        if isinstance(now, ConstantValue) and isinstance(left, ConstantValue):
+            if vm.same_constant(now, left):
+                return None
+        if is_number(now) and is_number(left):
+            return self._number(now, left, what)
+        if isinstance(now, TensorValue) and isinstance(left, TensorValue):
+            return self._tensor(now, left, what)
+        if isinstance(now, TupleValue) and isinstance(left, TupleValue):
+            return self._tuple(now, left, what)
+        return self._choice(now, left, what)
+
+    def _counter(self, now: Any, left: Any, what: str) -> Value | None:
+        """How far an iterator is: a plain int before the loop, a number in it."""
+        if isinstance(now, DataNumber):
+            return None
+        if isinstance(now, int) and (isinstance(left, (int, DataNumber))):
+            if now == left if isinstance(left, int) else False:
+                return None
+            return DataNumber(NumberVar(vm_name(self.vm), NumberKind.INT))
+        if now == left and type(now) is type(left):
+            return None
+        raise Uncarriable(self.context, what)
+
+    def _number(self, now: Value, left: Value, what: str) -> Value | None:
+        if now.cls is not left.cls:
+            raise Uncarriable(self.context, what)
+        if isinstance(now, DataNumber) and self._is_form(now):
+            return None
+        return DataNumber(NumberVar(vm_name(self.vm), number_kind(left)))
+
+    def _is_form(self, value: Value) -> bool:
+        return any(value is part for one in self.locations.values() for part in parts(one.form))
+
+    def _tensor(self, now: TensorValue, left: TensorValue, what: str) -> Value | None:
+        vm = self.vm
+        if not same_kind_of_tensor([now, left]):
+            raise Uncarriable(self.context, what)
+        form = self._is_form(now)
+        same = [vm.same_size(a, b) for a, b in zip(now.fake.shape, left.fake.shape, strict=True)]
+        own = {str(bind.symbol) for bind in vm.bindings_of(now)} if form else set()
+        keeps = [s or str(a) in own for s, a in zip(same, now.fake.shape, strict=True)]
+        if form and all(keeps):
+            return None
+        shape = [
+            (a if keep else vm.new_size()) for keep, a in zip(keeps, now.fake.shape, strict=True)
+        ]
+        shape = [vm.new_size() if str(a) in own else a for a in shape]
+        result = vm.new_tensor(shape, now.fake.dtype, now.fake.device)
+        vm.variable(result)
+        vm.may_share(result, [now, left])
+        return result
+
+    def _tuple(self, now: TupleValue, left: TupleValue, what: str) -> Value | None:
+        if now.klass is not left.klass or len(now.items) != len(left.items):
+            raise Uncarriable(self.context, what)
+        forms = [
+            self._form(mine, its, what) for mine, its in zip(now.items, left.items, strict=True)
+        ]
+        if all(form is None for form in forms):
+            # The same elements in a new tuple
+            return None if self._is_form(now) else TupleValue(list(now.items), now.klass)
+        items = [
+            mine if form is None else form for mine, form in zip(now.items, forms, strict=True)
+        ]
+        return TupleValue(items, now.klass)
+
+    def _choice(self, now: Value, left: Value, what: str) -> Value | None:
+        """One of several values, if they are such that the program does not change."""
+        known = list(now.alternatives) if isinstance(now, ChoiceValue) else [now]
+        new = list(left.alternatives) if isinstance(left, ChoiceValue) else [left]
+        alternatives = list(known)
+        for value in new:
+            if not any(self.vm.same_alternative(value, other) for other in alternatives):
+                if not lasting(value):
+                    raise Uncarriable(self.context, what)
+                alternatives.append(value)
+        if isinstance(now, ChoiceValue) and len(alternatives) == len(known) and self._is_form(now):
+            return None
+        if not all(lasting(value) for value in known):
+            raise Uncarriable(self.context, what)
+        selector = NumberVar(vm_name(self.vm), NumberKind.INT)
+        return ChoiceValue(selector, tuple(alternatives))
+
+
+def vm_name(vm: ControlMachine) -> str:
+    return vm.writer.name("n")
+
+
+def lasting(value: Value) -> bool:
+    """Whether a value is the same object in every iteration: constants, and what exists outside."""
+    return isinstance(value, ConstantValue) or value.source is not None or value is MISSING
+
+
+def parts(form: Value) -> Iterator[Value]:
+    yield form
+    if isinstance(form, TupleValue):
+        for item in form.items:
+            yield from parts(item)
+
+
+def describe(owner: Any) -> str:
+    return owner.describe() if isinstance(owner, Value) else type(owner).__name__

@@ -1,0 +1,64 @@
+"""Effects on the outside world, in order: text that is printed or logged, and exceptions that end
+the program.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ptc.capture.control.text import text_of
+from ptc.capture.errors import GraphBreak, Raised
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.exceptions import ExceptionValue
+from ptc.capture.values.texts import joined
+from ptc.graph.control import Emit, Formatted, Raise
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+
+def emit_raise(vm: ControlMachine, raised: Raised) -> None:
+    """End the program with an exception that nothing catches."""
+    value = raised.value
+    assert isinstance(value, ExceptionValue)
+    cls = value.klass
+    name = cls.__qualname__
+    if cls.__module__ != "builtins":
+        name = f"{cls.__module__}.{name}"
+    location = value.raised_at[-1] if value.raised_at else None
+    vm.writer.add(Raise(name, text_of(vm, vm.str(value)), location))
+
+
+def print_call(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`print(...)` to stdout or stderr."""
+    separator = _option(kwargs, "sep", " ")
+    end = _option(kwargs, "end", "\n")
+    channel = _channel(kwargs)
+    parts: list[str | Formatted] = []
+    for number, arg in enumerate(args):
+        parts += [separator] if number else []
+        parts += text_of(vm, vm.str(arg))
+    text = text_of(vm, joined((*parts, end)))
+    vm.writer.add(Emit(channel, text, location=vm.stack_locations()[-1]))
+    return ConstantValue(None)
+
+
+def _option(kwargs: dict[str, Value], name: str, default: str) -> str:
+    value = kwargs.get(name)
+    if value is None or value.constant() is None:
+        return default
+    return value.constant()
+
+
+def _channel(kwargs: dict[str, Value]) -> str:
+    file = kwargs.get("file")
+    if file is None or (file.is_constant() and file.constant() is None):
+        return "stdout"
+    real = file.real()
+    if real is sys.stdout:
+        return "stdout"
+    if real is sys.stderr:
+        return "stderr"
+    raise GraphBreak("PTC-B003", "print to a file of the program's own", "print to stdout")

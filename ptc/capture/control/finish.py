@@ -1,0 +1,295 @@
+"""From the tree that was written to a ControlProgram: blocks become segments that give out what is
+used, and what nothing uses is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.machine import ControlMachine
+from ptc.capture.control.tensors import declare
+from ptc.capture.control.writer import Block
+from ptc.capture.effects import refuse_effects
+from ptc.capture.interpreter.frame import Frame
+from ptc.capture.program_structure import CallArguments, Describer
+from ptc.capture.torch_program import identifier_class
+from ptc.capture.values.base import Value
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import (
+    Assign,
+    Bind,
+    Body,
+    Compute,
+    ControlOutput,
+    ControlProgram,
+    DataSized,
+    Emit,
+    Formatted,
+    If,
+    Item,
+    ListItem,
+    ListVar,
+    NumberVar,
+    Raise,
+    ReadItem,
+    Segment,
+    Switch,
+    TensorVar,
+    Var,
+    While,
+)
+from ptc.graph.program import CapturedProgram, DimRange, InputKind, Leaf, ProgramOutput, Structure
+from ptc.graph.symbols import symbols_of
+
+
+class _Arguments(Describer):
+    def leaf(self, value: Value, path: str) -> Structure:
+        assert isinstance(value, TensorValue)
+        declare(self.vm, value)  # type: ignore[arg-type]
+        return Leaf(list(self.vm.homes.inputs).index(value))  # type: ignore[attr-defined]
+
+
+class _Result(Describer):
+    """Collects outputs; one value returned twice is one output."""
+
+    def __init__(self, vm: ControlMachine) -> None:
+        super().__init__(vm)
+        self.control = vm
+        self.outputs: list[ControlOutput] = []
+        self._numbers: dict[int, int] = {}
+        self._alive: list[Value] = []
+
+    def describe(self, value: Value, path: str) -> Structure:
+        value = self.control.settle(value)
+        if isinstance(value, DataNumber):
+            return self.leaf(value, path)
+        return super().describe(value, path)
+
+    def leaf(self, value: Value, path: str) -> Structure:
+        known = self._numbers.get(id(value))
+        if known is None:
+            known = self._numbers[id(value)] = len(self.outputs)
+            self._alive.append(value)
+            self.outputs.append(ControlOutput(path or "output", self._variable(value)))
+        return Leaf(known)
+
+    def _variable(self, value: Value) -> Var:
+        vm = self.control
+        if isinstance(value, TensorValue):
+            return vm.tensor_variable(value)
+        assert isinstance(value, (DataNumber, SymbolicNumber))
+        source = operand(vm, value)
+        assert isinstance(source, NumberVar)
+        return source
+
+
+def finish(
+    vm: ControlMachine, frame: Frame, result: Value | None, arguments: CallArguments, name: str
+) -> ControlProgram:
+    """The program of a frame that returned `result`; None: it never returns."""
+    notes = refuse_effects(vm.effects, frame.code)
+    collector = _Result(vm)
+    structure = collector.describe(result, "") if result is not None else None
+    described = arguments.structure(vm, _Arguments(vm))
+    vm.writer.flush()
+    body = vm.writer.root
+    _prune(body, {output.value.name for output in collector.outputs})
+    _close(vm, body, name)
+    return ControlProgram(
+        inputs=tuple(vm.homes.inputs.values()),
+        values=tuple(value.fake for value in vm.homes.inputs),
+        body=body,
+        outputs=tuple(collector.outputs),
+        fake_mode=vm.fakes.mode,
+        dims=_dims(vm, [value.fake for value in vm.homes.inputs], vm.fakes.dims),
+        sizes=dict(vm.fakes.data_dims),
+        arguments=described,
+        result=structure,
+        written=frozenset(vm.homes.written),
+        name=name,
+        location=frame.location(),
+        notes=notes,
+    )
+
+
+def _dims(vm: ControlMachine, values: Any, known: Any) -> dict[str, DimRange]:
+    used = symbols_of(list(values))
+    return {symbol: dim for symbol, dim in known.items() if symbol in used}
+
+
+# -- what nothing uses ----------------------------------------------------------------------------
+
+
+def _prune(body: Body, wanted: set[str]) -> None:
+    """Leave out computations of what nothing reads, until all are read."""
+    while True:
+        used = wanted | _names_read(body)
+        if not _drop(body, used):
+            return
+
+
+def _names_read(body: Body) -> set[str]:
+    names: set[str] = set()
+    for item in body.items:
+        names.update(_reads(item))
+        for inner in _inner(item):
+            names |= _names_read(inner)
+    return names
+
+
+def _inner(item: Any) -> tuple[Body, ...]:
+    if isinstance(item, If):
+        return (item.then, item.orelse)
+    if isinstance(item, Switch):
+        return item.arms
+    return (item.body,) if isinstance(item, While) else ()
+
+
+def _reads(item: Any) -> list[str]:
+    """Variables and symbols that an item reads."""
+    if isinstance(item, Block):
+        names = [described.name for described in item.inputs]
+        for node in item.graph.nodes:
+            names += symbols_of(node.meta.get("val"))
+            names += _symbols_in(node)
+        return names
+    if isinstance(item, Compute):
+        return _names(item.args)
+    if isinstance(item, ReadItem):
+        return [item.tensor.name]
+    if isinstance(item, Bind):
+        return _names((item.tensor, item.value))
+    if isinstance(item, Assign):
+        return _names((item.source,))
+    if isinstance(item, (DataSized, ListItem)):
+        own = (item.target,) if isinstance(item, ListItem) and item.op in _CHANGES else ()
+        return _names((*item.args, *own))
+    if isinstance(item, If):
+        return [item.condition.name]
+    if isinstance(item, Switch):
+        return [item.selector.name]
+    if isinstance(item, While):
+        return [item.again.name]
+    text = item.text if isinstance(item, Emit) else item.message if isinstance(item, Raise) else ()
+    return [part.value.name for part in text if isinstance(part, Formatted)]
+
+
+_CHANGES = frozenset({"append", "extend", "insert", "set", "clear", "reverse", "pop"})
+
+
+def _names(values: tuple[Any, ...]) -> list[str]:
+    names: list[str] = []
+    for value in values:
+        if isinstance(value, (TensorVar, NumberVar, ListVar)):
+            names.append(value.name)
+        if isinstance(value, TensorVar):
+            names += symbols_of(value.fake)
+    return names
+
+
+def _symbols_in(node: torch.fx.Node) -> list[str]:
+    found: list[str] = []
+
+    def visit(argument: Any) -> None:
+        if isinstance(argument, (list, tuple)):
+            for part in argument:
+                visit(part)
+        elif isinstance(argument, slice):
+            visit((argument.start, argument.stop, argument.step))
+        elif isinstance(argument, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            found.extend(symbols_of(argument))
+
+    visit(tuple(node.args))
+    visit(tuple(node.kwargs.values()))
+    return found
+
+
+def _drop(body: Body, used: set[str]) -> bool:
+    """Leave out items whose results are not used. Whether there were any."""
+    kept: list[Item] = []
+    changed = False
+    for item in body.items:
+        for inner in _inner(item):
+            changed |= _drop(inner, used)
+        if isinstance(item, Block):
+            unused = [name for name in item.exports if name not in used]
+            for name in unused:
+                del item.exports[name]
+            changed |= bool(unused) | _drop_nodes(item)
+            needed = bool(item.exports) or item.writes
+        elif isinstance(item, (Compute, ReadItem, Assign)):
+            needed = item.target.name in used
+        elif isinstance(item, Bind):
+            needed = item.symbol in used
+        elif isinstance(item, (If, Switch)):
+            needed = any(inner.items for inner in _inner(item))
+        else:
+            needed = True
+        if needed:
+            kept.append(item)
+        changed |= not needed
+    body.items[:] = kept
+    return changed
+
+
+def _drop_nodes(block: Block) -> bool:
+    """Leave out calls that nothing uses, if the block writes to nothing."""
+    if block.writes:
+        return False
+    exported = set(block.exports.values())
+    before = len(block.graph.nodes)
+    for node in reversed(block.graph.nodes):
+        if not node.users and node not in exported:
+            if node.op == "placeholder":
+                position = [n for n in block.graph.nodes if n.op == "placeholder"].index(node)
+                del block.inputs[position]
+            block.graph.erase_node(node)
+    return len(block.graph.nodes) != before
+
+
+# -- segments -------------------------------------------------------------------------------------
+
+
+def _close(vm: ControlMachine, body: Body, name: str) -> None:
+    for number, item in enumerate(body.items):
+        if isinstance(item, Block):
+            body.items[number] = _segment(vm, item, name)
+        for inner in _inner(item):
+            _close(vm, inner, name)
+
+
+def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
+    graph = block.graph
+    nodes = list(block.exports.values())
+    output = graph.output(tuple(nodes))
+    output.meta["val"] = tuple(node.meta["val"] for node in nodes)
+    values = [node.meta.get("val") for node in graph.nodes if node.op != "output"]
+    symbols = frozenset().union(
+        *(symbols_of(value) for value in values), *(_symbols_in(node) for node in graph.nodes)
+    )
+    known = {**vm.fakes.dims, **vm.fakes.data_dims}
+    program = CapturedProgram(
+        graph=torch.fx.GraphModule(torch.nn.Module(), graph, class_name=identifier_class(name)),
+        inputs=_ordered_inputs(block),
+        outputs=tuple(ProgramOutput(export) for export in block.exports),
+        fake_mode=vm.fakes.mode,
+        dims={symbol: known[symbol] for symbol in sorted(symbols) if symbol in known},
+        name=name,
+        location=next(
+            (n.meta["location"] for n in graph.nodes if n.meta.get("location") is not None), None
+        ),
+    )
+    return Segment(program)
+
+
+def _ordered_inputs(block: Block) -> Any:
+    return tuple(block.inputs)
+
+
+__all__ = ["InputKind", "finish"]

@@ -1,0 +1,443 @@
+"""Runs a frame's instructions where some need answers that only data has.
+
+`advance` runs until a stop, the frame's end, or a fork whose arms do not come together before
+those. Each arm runs from the same state; states that end at the same exit are merged, and the
+program goes on from there, behind the branch or, where other arms have ended for good, inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.code import EXIT, place_flow
+from ptc.capture.control.loops import LoopContext, at_header
+from ptc.capture.control.merging import Merger, Unmergeable
+from ptc.capture.control.questions import Fork, Question, impossible
+from ptc.capture.control.states import Exit, Outcome, State, enter, take
+from ptc.capture.errors import GraphBreak, NotConstant, Raised
+from ptc.capture.interpreter import calls
+from ptc.capture.interpreter.frame import Frame
+from ptc.capture.interpreter.machine import MAX_INSTRUCTIONS, RETURNED
+from ptc.capture.values.base import Value
+from ptc.graph.control import Body, If, NumberKind, NumberVar, Switch
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+RETURN, RAISE = Exit("return"), Exit("raise")
+
+
+class Dead(BaseException):
+    """No path goes on from here: all of them raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """Where a run of a frame ends: at any of `places`, and outside of the places `inside`."""
+
+    places: frozenset[int] = frozenset()
+    inside: frozenset[int] | None = None
+
+    def hit(self, place: int) -> bool:
+        return place in self.places or (self.inside is not None and place not in self.inside)
+
+    def plus(self, *places: int) -> Stops:
+        return replace(self, places=self.places.union(places) - {EXIT})
+
+    def within(self, members: frozenset[int]) -> Stops:
+        inside = members if self.inside is None else members & self.inside
+        return replace(self, inside=inside)
+
+
+class SplitExit(BaseException):
+    """A call ended in several ways: `states` by exit, relative to the state now."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+# -- straight on ----------------------------------------------------------------------------------
+
+
+def advance(
+    vm: ControlMachine,
+    frame: Frame,
+    stops: Stops,
+    thrown: Raised | None = None,
+    resumed: bool = False,
+) -> Exit | Outcome:
+    """Run on. An Exit: the machine is there. An Outcome: the ways in which the frame went on, with
+    states relative to the state at the start, which is the current one again. `resumed`: the first
+    instruction is run even if it is a stop."""
+    base = vm.journal.mark()
+    start = snapshot(frame)
+    flow = place_flow(frame.code)
+    while True:
+        place = flow.place.get(frame.ip)
+        if place is not None and not resumed and thrown is None:
+            if stops.hit(place):
+                return Exit("at", place)
+            if place in flow.members:
+                left = at_header(vm, frame, place, stops)
+                if left is not None:
+                    end = proceed(vm, frame, left, stops, base, start)
+                    if end is not None:
+                        return end
+                    continue
+        resumed = False
+        outcome = _step(vm, frame, thrown, stops)
+        thrown = None
+        if isinstance(outcome, Exit):
+            return outcome
+        if outcome is not None:
+            end = proceed(vm, frame, outcome, stops, base, start)
+            if end is not None:
+                return end
+
+
+def snapshot(frame: Frame) -> Any:
+    return frame.save(), frame.kw_names
+
+
+def _restore(frame: Frame, saved: Any) -> None:
+    frame.restore(saved[0])
+    frame.kw_names = saved[1]
+
+
+def _step(
+    vm: ControlMachine, frame: Frame, thrown: Raised | None, stops: Stops
+) -> Exit | Outcome | None:
+    """Run one instruction. None: on to the next."""
+    before, mark = snapshot(frame), vm.journal.mark()
+    outer, vm.attempt = vm.attempt, Attempt(vm.answers, vm.emitted_effects)
+    vm.answers = ()
+    index = frame.ip
+    try:
+        if thrown is not None:
+            raise thrown
+        frame.ip = index + 1
+        vm.instructions_run += 1
+        if vm.instructions_run > MAX_INSTRUCTIONS // 20:
+            raise GraphBreak("PTC-B017", "capture runs for too long")
+        instruction = frame.instructions[index]
+        vm.prepare_operands(frame, instruction)
+        stop = frame.handlers[index](vm, frame, instruction)
+        if not stop:
+            return None
+        return RETURN if stop == RETURNED else Exit("yield", frame.ip)
+    except Fork as fork:
+        question = fork.question
+        selector = question.selector(vm)
+        vm.writer.flush()
+        answers = vm.attempt.answers
+        if vm.attempt.items != vm.emitted_effects:
+            raise GraphBreak(
+                "PTC-B006",
+                "a library function that calls back into the model branches on data afterwards",
+                "write the loop out in Python",
+            ) from None
+        with vm.keeping_results():
+            vm.journal.rollback(mark)
+        _restore(frame, before)
+        return branch(vm, frame, question, selector, answers, stops)
+    except SplitExit as split:
+        return _split(vm, frame, split, mark, before, stops)
+    except Raised as raised:
+        if not vm.unwind(frame, raised):
+            raise
+        return None
+    except NotConstant as error:
+        name = frame.instructions[index].opname
+        raise calls.not_constant(f"the instruction {name}", error) from None
+    finally:
+        vm.attempt = outer
+
+
+Answer = tuple[tuple[Any, ...], int]
+
+
+class Attempt:
+    """One run of an instruction: the answers it was given, and how many it has used."""
+
+    __slots__ = ("answers", "items", "used")
+
+    def __init__(self, answers: tuple[Answer, ...], items: int) -> None:
+        self.answers = answers
+        self.used = 0
+        self.items = items
+
+    def expected(self) -> Answer | None:
+        """The next question that was asked before, with this arm's answer."""
+        return self.answers[self.used] if self.used < len(self.answers) else None
+
+
+# -- arms -----------------------------------------------------------------------------------------
+
+
+def branch(
+    vm: ControlMachine,
+    frame: Frame,
+    question: Question,
+    selector: NumberVar,
+    answers: tuple[Answer, ...],
+    stops: Stops,
+) -> Outcome:
+    """Run the instruction at hand once for each answer, each in an arm of its own up to where they
+    meet."""
+    flow = place_flow(frame.code)
+    place = flow.place.get(frame.ip, EXIT)
+    meeting = flow.parents.get(place, EXIT)
+    location, construct = frame_location(frame), vm.construct(frame)
+    bodies: list[Body] = []
+    outcomes: list[Outcome] = []
+    excluded = impossible(question, vm)
+    for answer in range(question.count):
+        body = Body()
+        bodies.append(body)
+        if answer in excluded:
+            outcomes.append({})
+            continue
+
+        def start(answer: int = answer) -> None:
+            question.assume(vm, answer)
+            vm.answers = (*answers, (question.key(), answer))
+
+        outcomes.append(run_arm(vm, frame, body, start, stops.plus(meeting), resumed=True))
+    if selector.kind is NumberKind.BOOL:
+        vm.writer.add(If(selector, bodies[0], bodies[1], location, construct))
+    else:
+        vm.writer.add(Switch(selector, tuple(bodies), location, construct))
+    return united(vm, frame, outcomes)
+
+
+def frame_location(frame: Frame) -> Any:
+    """The line of the instruction about to be run."""
+    from_start = frame.ip
+    frame.ip += 1
+    found = frame.location()
+    frame.ip = from_start
+    return found
+
+
+def run_arm(
+    vm: ControlMachine,
+    frame: Frame,
+    body: Body,
+    start: Callable[[], Any],
+    stops: Stops,
+    *,
+    resumed: bool = False,
+) -> Outcome:
+    """Run the frame from its present state inside `body`. The state is as before afterwards."""
+    mark, before = vm.journal.mark(), snapshot(frame)
+    handled = vm.handled
+    vm.arms.append(frame)
+    try:
+        with vm.writer.inside(body):
+            start()
+            return _arm_outcome(vm, frame, stops, mark, resumed)
+    finally:
+        vm.arms.pop()
+        vm.journal.rollback(mark)
+        _restore(frame, before)
+        vm.handled = handled
+        vm.answers = ()
+
+
+def _arm_outcome(
+    vm: ControlMachine, frame: Frame, stops: Stops, mark: int, resumed: bool
+) -> Outcome:
+    inner = vm.journal.mark()
+    try:
+        end = advance(vm, frame, stops, resumed=resumed)
+    except Dead:
+        return {}
+    except Raised as raised:
+        if vm.caught_outside(frame):
+            frame.returned = raised.value
+            return {RAISE: take(vm, mark, frame, RAISE)}
+        vm.emit_raise(raised)
+        return {}
+    if isinstance(end, Exit):
+        return {end: take(vm, mark, frame, end)}
+    return rebased(vm, frame, end, mark, inner)
+
+
+def rebased(vm: ControlMachine, frame: Frame, outcome: Outcome, mark: int, now: int) -> Outcome:
+    """States relative to the state now, as states relative to an earlier mark."""
+    found: Outcome = {}
+    saved = snapshot(frame)
+    handled = vm.handled
+    for end, state in outcome.items():
+        enter(vm, frame, state)
+        whole = take(vm, mark, frame, end)
+        found[end] = replace(whole, leaves=state.leaves, pending=state.pending)
+        vm.journal.rollback(now)
+        _restore(frame, saved)
+        vm.handled = handled
+    return found
+
+
+def united(vm: ControlMachine, frame: Frame, outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcomes of arms as one: states of one exit are merged where they can be."""
+    by_exit: dict[Exit, list[State]] = {}
+    for outcome in outcomes:
+        for end, state in outcome.items():
+            by_exit.setdefault(end, []).append(state)
+    merged: Outcome = {}
+    for end, states in by_exit.items():
+        if len(states) == 1:
+            merged[end] = states[0]
+            continue
+        try:
+            merged[end] = Merger(vm, states).merge(frame, end)
+        except Unmergeable as refused:
+            if end.kind != "at":
+                raise GraphBreak(
+                    "PTC-B006", f"the ways of a branch on data cannot be joined: {refused}"
+                ) from None
+            for number, state in enumerate(states):
+                merged[Exit("at", end.place) if not number else Apart("at", end.place, number)] = (
+                    state
+                )
+    return merged
+
+
+class Apart(Exit):
+    """A second state at a place, which cannot be merged with the first."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, kind: str, place: int, number: int) -> None:
+        super().__init__(kind, place)
+        object.__setattr__(self, "number", number)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.place, self.number))  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Apart) and (self.place, self.number) == (other.place, other.number)  # type: ignore[attr-defined]
+        )
+
+
+# -- going on -------------------------------------------------------------------------------------
+
+
+def proceed(
+    vm: ControlMachine, frame: Frame, outcome: Outcome, stops: Stops, base: int, start: Any
+) -> Exit | Outcome | None:
+    """Go on after arms ended. None: the machine is in the one state that is left."""
+    outcome = dict(outcome)
+    flow = place_flow(frame.code)
+    while True:
+        if not outcome:
+            raise Dead
+        going = [end for end in outcome if end.kind == "at" and not stops.hit(end.place)]
+        if len(outcome) == 1:
+            end, state = next(iter(outcome.items()))
+            resume(vm, frame, state)
+            if going:
+                return None
+            return end
+        if not going:
+            result = rebased(vm, frame, outcome, base, vm.journal.mark())
+            vm.journal.rollback(base)
+            _restore(frame, start)
+            return result
+        places = [end.place for end in going]
+        chains = [flow.chain(place)[1 if len(set(places)) == 1 else 0 :] for place in places]
+        meeting = _first_common(chains)
+        vm.duplicated(len(going))
+        parts: list[Outcome] = [{end: outcome[end] for end in outcome if end not in going}]
+        for end in going:
+            parts.append(_continue(vm, frame, end, outcome, stops.plus(meeting)))
+        outcome = united(vm, frame, parts)
+
+
+def _first_common(chains: list[list[int]]) -> int:
+    shared = frozenset(chains[0]).intersection(*chains[1:])
+    return next((place for place in chains[0] if place in shared), EXIT)
+
+
+def _continue(
+    vm: ControlMachine, frame: Frame, end: Exit, outcome: Outcome, stops: Stops
+) -> Outcome:
+    """Run on from one of several ends: inside the arm where it lies, or in an arm of its own that
+    asks for it."""
+    state = outcome[end]
+    if len(state.leaves) == 1:
+        body = state.leaves[0]
+    else:
+        go = NumberVar(vm.writer.name("n"), NumberKind.BOOL)
+        for other, its in outcome.items():
+            for leaf in its.leaves:
+                vm.assign_at_end(leaf, go, other == end)
+        body = Body()
+        vm.writer.add(If(go, body, Body(), None, "continue"))
+    return run_arm(vm, frame, body, lambda: resume(vm, frame, state), stops)
+
+
+def resume(vm: ControlMachine, frame: Frame, state: State) -> None:
+    """Make a state the current one, where the program goes on from it."""
+    enter(vm, frame, state)
+    for bind in state.pending:
+        vm.writer.compute(bind)
+
+
+def _split(
+    vm: ControlMachine, frame: Frame, split: SplitExit, mark: int, before: Any, stops: Stops
+) -> Outcome:
+    """A call that returns in one arm and raises in another."""
+    instruction = frame.instructions[frame.ip - 1]
+    if not instruction.opname.startswith("CALL") or not vm.called_directly():
+        raise GraphBreak(
+            "PTC-B006",
+            "a function that raises depending on data is called by a library function or an "
+            "operator, and the exception is caught",
+            "call it in a statement of its own",
+        )
+    outcome: Outcome = {}
+    now = vm.journal.mark()
+    following = snapshot(frame)
+    flow = place_flow(frame.code)
+    for end, state in split.outcome.items():
+        enter_outer(vm, state)
+        value: Value = state.returned  # type: ignore[assignment]
+        at = EXIT
+        if end.kind == "return":
+            frame.push(value)
+            at = frame.ip
+        elif vm.unwind(frame, Raised(value)):
+            at = frame.ip
+        place = _audible(flow, frame, at)
+        kind = Exit("at", place) if place != EXIT else RAISE
+        if kind is RAISE:
+            frame.returned = value
+        new = take(vm, mark, frame, kind)
+        outcome[kind] = replace(new, leaves=state.leaves, pending=state.pending)
+        vm.journal.rollback(now)
+        _restore(frame, following)
+    vm.journal.rollback(mark)
+    _restore(frame, before)
+    return outcome
+
+
+def _audible(flow: Any, frame: Frame, index: int) -> int:
+    """The first place at or behind an instruction."""
+    while index != EXIT and index not in flow.place:
+        instruction = frame.instructions[index]
+        index = instruction.target if instruction.target is not None else index + 1
+    return flow.place[index] if index != EXIT else EXIT
+
+
+def enter_outer(vm: ControlMachine, state: State) -> None:
+    """The part of a callee's last state that outlives its frame."""
+    for place, content in state.cells.values():
+        place.write(vm.journal, content)
+
+
+__all__ = ["Attempt", "Dead", "LoopContext", "SplitExit", "Stops", "advance", "run_arm"]

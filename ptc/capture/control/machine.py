@@ -1,0 +1,487 @@
+"""The machine that captures programs with control flow.
+
+Adds to straight capture: values live in variables that cross blocks, questions that data answers,
+and what Python reads out of tensors.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sympy
+import torch
+import torch.fx
+
+from ptc.capture.control import arithmetic, effects, indexing, operands, tensors, text
+from ptc.capture.control.facts import Facts
+from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance
+from ptc.capture.control.loops import LoopContext
+from ptc.capture.control.questions import (
+    Fork,
+    NumberTruth,
+    Question,
+    SizeTruth,
+    TensorTruth,
+)
+from ptc.capture.control.writer import Writer
+from ptc.capture.errors import GraphBreak, Raised
+from ptc.capture.fakes import Fakes
+from ptc.capture.interpreter.calls import find_handler
+from ptc.capture.interpreter.frame import Frame
+from ptc.capture.interpreter.machine import RETURNED, YIELDED
+from ptc.capture.torch_graph import GraphBuilder
+from ptc.capture.torch_machine import TorchMachine
+from ptc.capture.values.base import Value
+from ptc.capture.values.callables import FunctionValue
+from ptc.capture.values.choices import ChoiceValue
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import Assign, Bind, Body, NumberKind, NumberVar, TensorVar, Var
+from ptc.graph.symbols import expression_of
+from ptc.support.diagnostics import Location
+
+
+class _Builder(GraphBuilder):
+    """Names for the program's inputs; calls go to the open block."""
+
+    writer: Writer
+
+    def add_call(
+        self,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        value: Any,
+        stack: tuple[Location, ...],
+    ) -> torch.fx.Node:
+        return self.writer.block.add_call(op, target, args, kwargs, value, stack)
+
+
+class ControlMachine(TorchMachine):
+    """One capture of a whole program whose control flow may depend on data."""
+
+    def __init__(self, *, dynamic: Any = None) -> None:
+        super().__init__(whole_program=True, dynamic=dynamic)
+        self.fakes = Fakes(self._ask)
+        self.journal.keep_reads()
+        self.builder = _Builder(self.journal)
+        self.journal.keep(
+            self.guards, self.wrapped, self.kept_alive, self.instance_dicts, self.effects.log,
+            self.aliases, self.tensors_by_fake, self.value_of_node, self.sizes, self._globals,
+            self.size_sources, self.builder._names,
+        )  # fmt: skip
+        self.writer = Writer(self.builder._unique)
+        self.builder.writer = self.writer
+        self.homes = tensors.Homes()
+        self.attempt = Attempt((), 0)
+        self.answers: tuple[Answer, ...] = ()
+        self.arms: list[Frame] = []
+        self.loops: list[LoopContext] = []
+        self.known_regions: dict[Any, bool] = {}
+        self.budget = 0
+        self.split_depth = 0
+        # What an arm knows
+        self.facts = Facts(self.fakes, self.journal)
+        self.known_truths: dict[str, bool] = {}
+        self.possible: dict[str, frozenset[int]] = {}
+        self.computed: dict[Any, DataNumber] = {}
+        self.symbols: dict[Any, Any] = {}
+        self.items: dict[tuple[TensorValue, int], DataNumber] = {}
+        self.symbol_variables: dict[sympy.Basic, NumberVar] = {}
+        self._fact_tables = {
+            id(table)
+            for table in (
+                self.facts.table, self.known_truths, self.possible, self.computed, self.symbols,
+                self.items,
+            )
+        }  # fmt: skip
+
+    is_number = staticmethod(arithmetic.is_number)
+    size_operand = arithmetic.size_operand
+    arithmetic = arithmetic.arithmetic
+    tensor_node = tensors.tensor_node
+    tensor_variable = tensors.tensor_variable
+    variable = tensors.variable
+    new_tensor = tensors.new_tensor
+    may_share = tensors.may_share
+    tensor_home = tensors.tensor_home
+    prepare_operands = operands.prepare
+    settle = operands.settle
+    emit_raise = effects.emit_raise
+    print = effects.print_call
+    str = text.to_str
+    repr = text.to_repr
+    format = text.format_
+    join_text = text.join_text
+    data_read = tensors.data_read
+    declare_input = tensors.declare
+    read_item = tensors.read_item
+    next_by_data = indexing.next_by_data
+    range_by_data = indexing.range_by_data
+
+    # -- running -------------------------------------------------------------------------------
+
+    def execute(self, frame: Frame, thrown: Raised | None = None) -> int:
+        self.frames.append(frame)
+        frame.library_calls = self.library_calls
+        handled, outer = self.handled, self.attempt
+        try:
+            end = advance(self, frame, Stops(), thrown)
+            if not isinstance(end, dict):
+                return RETURNED if end.kind == "return" else YIELDED
+            if any(one.kind == "yield" for one in end):
+                raise GraphBreak("PTC-B006", "a generator goes different ways depending on data")
+            self.split_depth = self.library_calls
+            raise SplitExit(end)
+        except GraphBreak as stopped:
+            if not stopped.stack:
+                stopped.stack = self.stack_locations()
+            raise
+        except Raised:
+            self.handled = handled
+            raise
+        finally:
+            self.attempt = outer
+            self.frames.pop()
+
+    @property
+    def emitted_effects(self) -> int:
+        return self.writer.effects
+
+    def caught_outside(self, frame: Frame) -> bool:
+        """Whether a frame around this one has a handler for what it raises."""
+        for outer in self.frames:
+            if outer is frame:
+                return False
+            if outer.instructions[max(outer.ip - 1, 0)].handler is not None:
+                return True
+        return False
+
+    def called_directly(self) -> bool:
+        """Whether the frame's instruction has nothing left to do but to push a call's result."""
+        return self.split_depth == self.frames[-1].library_calls
+
+    def duplicated(self, count: int) -> None:
+        """Note that so many ends of a branch are followed apart."""
+        self.budget += count - 1
+        if self.budget > 2000:
+            raise GraphBreak(
+                "PTC-B017", "branches whose arms cannot be joined multiply the program",
+                "give the arms results of one kind and shape",
+            )  # fmt: skip
+
+    def unrolls(self, frame: Frame, arrivals: int, most: int) -> bool:
+        """Whether a loop that data may leave is written out: one over a few known elements."""
+        iterator = next((item for item in reversed(frame.stack) if isinstance(item, Value)), None)
+        rest = getattr(iterator, "remaining", None)
+        left = rest(self) if rest is not None else None
+        if left is None:
+            return False
+        return arrivals + left <= most or not self.uniform(iterator)
+
+    def uniform(self, iterator: Any) -> bool:
+        """Whether an iterator's elements are numbers or tensors of one kind."""
+        sequence = getattr(iterator, "sequence", None)
+        if sequence is None:
+            return True
+        return all(isinstance(item, (TensorValue, ConstantValue)) for item in sequence.items)
+
+    def construct(self, frame: Frame) -> str:
+        return operands.construct(frame)
+
+    def loop_construct(self, context: LoopContext) -> str:
+        name = context.frame.instructions[context.header].opname
+        return "for" if name == "FOR_ITER" else "while"
+
+    # -- questions -----------------------------------------------------------------------------
+
+    def choose(self, question: Question) -> int:
+        """The answer to a question, in this arm. Raises Fork where there are no arms yet."""
+        known, key = question.known(self), question.key()
+        expected = self.attempt.expected()
+        if known is not None:
+            if expected is not None and expected[0] == key:
+                self.attempt.used += 1
+            return known
+        if expected is not None and expected[0][0] == key[0]:
+            self.attempt.used += 1
+            question.assume(self, expected[1])
+            return expected[1]
+        raise Fork(question)
+
+    def _ask(self, condition: sympy.Basic) -> bool:
+        return self.choose(SizeTruth(condition)) == 0
+
+    def tensor_truth(self, value: TensorValue) -> bool:
+        return self.choose(TensorTruth(value)) == 0
+
+    def number_truth(self, number: DataNumber) -> bool:
+        return self.choose(NumberTruth(number)) == 0
+
+    def decide(self, condition: Any) -> bool:
+        if isinstance(condition, bool):
+            return condition
+        known = self.fakes.decide(condition)
+        if known is not None:
+            return known
+        return self.choose(SizeTruth(condition.node.expr)) == 0
+
+    def narrow(self, selector: str, indices: frozenset[int], *, holds: bool) -> None:
+        """Note which alternatives of a choice are possible."""
+        known = self.possible.get(selector)
+        if holds:
+            new = indices if known is None else known & indices
+        elif known is None:
+            return
+        else:
+            new = known - indices
+        self.journal.put(self.possible, selector, new)
+
+    def bool_variable(self, number: DataNumber) -> NumberVar:
+        if number.var.kind is NumberKind.BOOL:
+            return number.var
+        return arithmetic.computed(self, "bool", [number], NumberKind.BOOL).var
+
+    @contextmanager
+    def keeping_results(self) -> Iterator[None]:
+        """What was computed stays known over a rollback, as its items stay."""
+        tables: list[dict[Any, Any]] = [self.computed, self.symbols, self.items]
+        before = [dict(table) for table in tables]
+        yield
+        for table, known in zip(tables, before, strict=True):
+            for key, value in known.items():
+                if key not in table:
+                    self.journal.put(table, key, value)
+
+    def is_fact_table(self, owner: Any) -> bool:
+        return id(owner) in self._fact_tables
+
+    def is_cache(self, owner: Any) -> bool:
+        return self.is_fact_table(owner)
+
+    # -- variables -----------------------------------------------------------------------------
+
+    @contextmanager
+    def at_end_of(self, leaf: Body) -> Iterator[None]:
+        """Write at the end of an arm. What becomes known there is not known elsewhere."""
+        mark = self.journal.mark()
+        with self.writer.inside(leaf):
+            try:
+                yield
+            finally:
+                self.journal.rollback(mark)
+
+    def assign_at_end(self, leaf: Body, target: Var, source: Any) -> None:
+        with self.at_end_of(leaf):
+            self.writer.add(Assign(target, source))
+
+    def variable_like(self, var: Var) -> Var:
+        """A new variable of the same type."""
+        if isinstance(var, NumberVar):
+            return NumberVar(self.writer.name("n"), var.kind)
+        if isinstance(var, TensorVar):
+            return TensorVar(self.writer.name("t"), var.fake)
+        return type(var)(self.writer.name("l"), var.element)
+
+    def same_alternative(self, one: Value, other: Value) -> bool:
+        if one is other:
+            return True
+        both = isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
+        return both and self.same_constant(one, other)
+
+    def choice_selector(self, form: ChoiceValue, content: Value) -> Any:
+        """The number of an alternative of `form`, for a value that is one of them."""
+
+        def position(value: Value) -> int:
+            return next(
+                i for i, a in enumerate(form.alternatives) if self.same_alternative(a, value)
+            )
+
+        if not isinstance(content, ChoiceValue):
+            return position(content)
+        result: Value = ConstantValue(position(content.alternatives[-1]))
+        selector = DataNumber(content.selector)
+        for old, value in list(enumerate(content.alternatives))[:-1]:
+            test = arithmetic.computed(self, "eq", [selector, ConstantValue(old)], NumberKind.BOOL)
+            parts = [test, ConstantValue(position(value)), result]
+            result = arithmetic.computed(self, "select", parts, NumberKind.INT)
+        return arithmetic.operand(self, result)
+
+    # -- sizes ---------------------------------------------------------------------------------
+
+    def new_size(self) -> torch.SymInt:
+        return self.fakes.data_size(self.writer.name("n"))
+
+    @staticmethod
+    def same_size(one: Any, other: Any) -> bool:
+        return bool(expression_of(one) == expression_of(other))
+
+    def bindings(self, var: Var) -> list[Bind]:
+        """What gives the symbols that are sizes of a tensor variable by themselves."""
+        if not isinstance(var, TensorVar):
+            return []
+        data = self.fakes.data_symbols
+        found: list[Bind] = []
+        for dim, size in enumerate(var.fake.shape):
+            if isinstance(size, torch.SymInt) and expression_of(size) in data:
+                found.append(Bind(str(expression_of(size)), var, dim))
+        return found
+
+    def bindings_of(self, form: Value) -> list[Bind]:
+        if isinstance(form, TensorValue):
+            return self.bindings(self.variable(form)) if self.tensor_home(form) else []
+        items = getattr(form, "items", None)
+        if isinstance(items, list):
+            return [bind for item in items for bind in self.bindings_of(item)]
+        return []
+
+    def size_symbol(self, var: NumberVar, lower: int) -> torch.SymInt:
+        """The number as a size that is at least `lower`."""
+        known = self.symbols.get((var.name, "size"))
+        if known is None:
+            known = self.fakes.data_size(var.name, lower)
+            self.writer.compute(Bind(str(expression_of(known)), value=var))
+            self.journal.put(self.symbols, (var.name, "size"), known)
+        return known
+
+    def value_symbol(self, var: NumberVar) -> Any:
+        """The number as an operand of tensor arithmetic: an input of the block that uses it."""
+        known = self.symbols.get((var.name, "value"))
+        if known is None:
+            make = self.fakes.data_float if var.kind is NumberKind.FLOAT else self.fakes.data_int
+            known = make(var.name)
+            self.symbol_variables[expression_of(known)] = var
+            self.journal.put(self.symbols, (var.name, "value"), known)
+        return known
+
+    # -- tensor calls --------------------------------------------------------------------------
+
+    def torch_call(
+        self, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        args = [operands.settled_within(self, arg) for arg in args]
+        kwargs = {name: operands.settled_within(self, arg) for name, arg in kwargs.items()}
+        name = target if isinstance(target, str) else getattr(target, "__name__", "")
+        by_value = arithmetic.taken_by_value(name)
+        special = tensors.special_call(self, target, args, kwargs)
+        if special is not None:
+            return special
+        args = [self._as_graph_number(arg, by_value) for arg in args]
+        kwargs = {k: self._as_graph_number(v, by_value) for k, v in kwargs.items()}
+        return tensors.recorded_call(self, op, target, args, kwargs)
+
+    def _as_graph_number(self, value: Value, by_value: bool) -> Value:
+        return operands.with_graph_numbers(self, value, by_value)
+
+    def plain_torch_call(
+        self, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        return super().torch_call(op, target, args, kwargs)
+
+    def graph_argument(self, value: Value) -> Any:
+        """Sizes stand for themselves: a block is given those that it uses."""
+        return self._convert(
+            value,
+            lambda leaf: (
+                tensors.number_argument(self, leaf.number)
+                if isinstance(leaf, SymbolicNumber)
+                else leaf.node(self)
+            ),
+        )
+
+    def takes_part(self, value: Value) -> bool:
+        return isinstance(value, DataNumber) or super().takes_part(value)
+
+    def tensor_value(self, fake: torch.Tensor, node: torch.fx.Node) -> TensorValue:
+        value = super().tensor_value(fake, node)
+        self.homes.register(value)
+        return value
+
+    def remember(self, value: TensorValue) -> None:
+        super().remember(value)
+        self.homes.register(value)
+
+    def tensor_contains(self, value: TensorValue, item: Value) -> Value:
+        found = self.torch_call("call_method", "eq", [value, item], {})
+        return self.call_method(found, "any", [])
+
+    def call_method(self, owner: Value, name: str, args: list[Value]) -> Value:
+        return self.call(self.getattr(owner, name), args)
+
+    def decide_value(self, condition: Any) -> bool:
+        return self.decide(condition) if isinstance(condition, torch.SymBool) else bool(condition)
+
+    # -- operations on one of several values ---------------------------------------------------
+
+    def getitem(self, obj: Value, key: Value) -> Value:
+        obj, key = self.settle(obj), self.settle(key)
+        if isinstance(key, DataNumber):
+            found = indexing.element(self, obj, key)
+            if found is not None:
+                return found
+        return super().getitem(obj, key)
+
+    def setitem(self, obj: Value, key: Value, value: Value) -> None:
+        super().setitem(self.settle(obj), indexing.position(self, obj, self.settle(key)), value)
+
+    def getattr(self, obj: Value, name: str) -> Value:
+        return super().getattr(self.settle(obj), name)
+
+    def truth(self, value: Value) -> bool:
+        return super().truth(self.settle(value))
+
+    def binary(self, op: str, left: Value, right: Value) -> Value:
+        return super().binary(op, self.settle(left), self.settle(right))
+
+    def inplace(self, op: str, left: Value, right: Value) -> Value:
+        return super().inplace(op, self.settle(left), self.settle(right))
+
+    def compare(self, op: str, left: Value, right: Value) -> Value:
+        return super().compare(op, self.settle(left), self.settle(right))
+
+    def unary(self, op: str, value: Value) -> Value:
+        return super().unary(op, self.settle(value))
+
+    def is_same(self, left: Value, right: Value) -> bool:
+        return super().is_same(self.settle(left), self.settle(right))
+
+    def iterate(self, obj: Value) -> Value:
+        return super().iterate(self.settle(obj))
+
+    def length(self, value: Value) -> Value:
+        return super().length(self.settle(value))
+
+    def contains(self, container: Value, item: Value) -> bool:
+        return super().contains(self.settle(container), self.settle(item))
+
+    def unpack(self, value: Value) -> Any:
+        return super().unpack(self.settle(value))
+
+    def hash_key(self, value: Value) -> Any:
+        return super().hash_key(self.settle(value))
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def is_traced(self, function: FunctionValue) -> bool:
+        """Whether a call of the function runs its bytecode."""
+        obj = function.obj
+        return find_handler(obj) is None and find_handler(function.code) is None
+
+    def settle_arguments(
+        self, args: list[Value], kwargs: dict[str, Value]
+    ) -> tuple[list[Value], dict[str, Value]]:
+        settled = [self.settle(arg) for arg in args]
+        return settled, {name: self.settle(arg) for name, arg in kwargs.items()}
+
+    # -- from outside --------------------------------------------------------------------------
+
+    def close(self) -> None:
+        super().close()
+        self.homes.clear()

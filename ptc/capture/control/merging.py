@@ -1,0 +1,279 @@
+"""One state for the states of several arms that meet: what differs becomes a variable that each arm
+assigns, or a choice between the arms' values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ptc.capture.code import analyse
+from ptc.capture.control.arithmetic import computed, is_number, number_kind, operand
+from ptc.capture.control.states import Exit, Place, State
+from ptc.capture.interpreter.frame import Frame, SavedFrame
+from ptc.capture.values.base import Null, Value
+from ptc.capture.values.choices import MISSING, ChoiceValue
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+_ABSENT: Any = object()
+
+
+class Unmergeable(Exception):
+    """The arms cannot go on as one."""
+
+
+class Merger:
+    """Merges states that meet at one place. A pair of values met twice gives one result, so that
+    what was one object in each arm stays one object."""
+
+    def __init__(self, vm: ControlMachine, states: Sequence[State]) -> None:
+        self.vm = vm
+        self.states = states
+        self._memo: dict[tuple[int, ...], Value] = {}
+        self._alive: list[Any] = []
+        self.pending: list[Bind] = []
+
+    # -- states --------------------------------------------------------------------------------
+
+    def merge(self, frame: Frame, end: Exit) -> State:
+        """The state after the arms. The machine is in the state of the fork."""
+        states = self.states
+        places: dict[Hashable, Place] = {}
+        for state in states:
+            for key, (place, _) in state.cells.items():
+                places.setdefault(key, place)
+        cells: dict[Hashable, tuple[Place, Any]] = {}
+        for key, place in places.items():
+            before = place.read()
+            contents = [s.cells[key][1] if key in s.cells else before for s in states]
+            cells[key] = (place, self._content(place, contents))
+        saved = self._frame(frame, end)
+        returned = self._optional([state.returned for state in states])
+        handled = self._optional([state.handled for state in states])
+        leaves = [leaf for state in states for leaf in state.leaves]
+        pending = [bind for state in states for bind in state.pending] + self.pending
+        return State(cells, saved, returned, handled, leaves, pending)
+
+    def _optional(self, values: list[Value | None]) -> Value | None:
+        if all(value is None for value in values):
+            return None
+        if any(value is None for value in values):
+            raise Unmergeable("one arm has an exception in hand")
+        return self.value(values)  # type: ignore[arg-type]
+
+    def _frame(self, frame: Frame, end: Exit) -> SavedFrame | None:
+        saved = [state.frame for state in self.states]
+        if end.kind not in ("at", "yield"):
+            return None
+        assert all(one is not None for one in saved)
+        first: Any = saved[0]
+        if len({len(one[1]) for one in saved}) != 1:  # type: ignore[index]
+            raise Unmergeable("the arms meet with different stacks")
+        stack = [self._item(list(items)) for items in zip(*(one[1] for one in saved), strict=True)]  # type: ignore[index]
+        live = analyse(frame.code).live(first[0])
+        names = dict.fromkeys(name for one in saved for name in one[2])  # type: ignore[index]
+        variables: dict[str, Value] = {}
+        for name in names:
+            if name in live:
+                values = [one[2].get(name, MISSING) for one in saved]  # type: ignore[index]
+                variables[name] = self.value(values)
+        cells: dict[str, Any] = dict(first[3][0])
+        handled = self._optional([one[3][1] for one in saved])  # type: ignore[index]
+        return first[0], stack, variables, (cells, handled)
+
+    def _item(self, items: list[Any]) -> Any:
+        return items[0] if isinstance(items[0], Null) else self.value(items)
+
+    # -- contents of places --------------------------------------------------------------------
+
+    def _content(self, place: Place, contents: list[Any]) -> Any:
+        if place.kind == "attribute":
+            return self.any(contents)
+        if place.kind == "dict":
+            return self._dict(place, contents)
+        if place.kind == "list":
+            return self._list(place, contents)
+        raise Unmergeable("a generator runs in one arm and not in another")
+
+    def any(self, contents: list[Any]) -> Any:
+        """Content of any kind: values, pairs of them, or plain data, which must be equal."""
+        first = contents[0]
+        if all(content is first for content in contents):
+            return first
+        if all(isinstance(content, Value) for content in contents):
+            return self.value(contents)
+        if all(type(content) is tuple for content in contents):
+            if len({len(content) for content in contents}) == 1:
+                return tuple(self.any(list(parts)) for parts in zip(*contents, strict=True))
+        if all(type(content) is list for content in contents):
+            if len({len(content) for content in contents}) == 1:
+                return [self.any(list(parts)) for parts in zip(*contents, strict=True)]
+        try:
+            same = all(type(c) is type(first) and c == first for c in contents)
+        except Exception:  # comparison of foreign objects
+            same = False
+        if not same:
+            raise Unmergeable("something that cannot depend on data differs between the arms")
+        return first
+
+    def _dict(self, place: Place, contents: list[dict[Any, Any]]) -> dict[Any, Any]:
+        if self.vm.is_fact_table(place.owner):
+            first, *rest = contents
+            return {
+                key: fact
+                for key, fact in first.items()
+                if all(key in other and other[key] == fact for other in rest)
+            }
+        for content in contents:
+            for key, known in place.owner.items():
+                if key not in content and self.vm.journal.was_read(place.owner, key):
+                    content[key] = known  # read on another path since
+        keys = list(dict.fromkeys(key for content in contents for key in content))
+        for content in contents:
+            added = [key for key in content if not self.vm.journal.was_read(place.owner, key)]
+            if [key for key in keys if key in added] != added:
+                raise Unmergeable("the arms add keys in different orders")
+        merged: dict[Any, Any] = {}
+        for key in keys:
+            found = [content.get(key, _ABSENT) for content in contents]
+            merged[key] = self._entry(found)
+        return merged
+
+    def _entry(self, found: list[Any]) -> Any:
+        if not any(content is _ABSENT for content in found):
+            return self.any(found)
+        there = next(content for content in found if content is not _ABSENT)
+        if not (isinstance(there, tuple) and len(there) == 2 and isinstance(there[0], Value)):
+            raise Unmergeable("an attribute is set in one arm and not in another")
+        values = [MISSING if content is _ABSENT else content[1] for content in found]
+        return (there[0], self.value(values))
+
+    def _list(self, place: Place, contents: list[list[Any]]) -> list[Any]:
+        if len({len(content) for content in contents}) == 1:
+            return [self.any(list(parts)) for parts in zip(*contents, strict=True)]
+        raise Unmergeable("a list has different lengths in the arms")
+
+    # -- values --------------------------------------------------------------------------------
+
+    def value(self, values: list[Value]) -> Value:
+        """One value for the arms' values."""
+        first = values[0]
+        if all(value is first for value in values):
+            return first
+        key = tuple(id(value) for value in values)
+        known = self._memo.get(key)
+        if known is None:
+            known = self._memo[key] = self._merged(values)
+            self._alive.append(values)
+        return known
+
+    def _merged(self, values: list[Value]) -> Value:
+        vm, first = self.vm, values[0]
+        if all(isinstance(v, ConstantValue) for v in values) and all(
+            vm.same_constant(first, value) for value in values
+        ):
+            return first
+        if all(is_number(value) for value in values):
+            if len({value.cls for value in values}) == 1:
+                return self._number_variable(values)
+        elif all(isinstance(value, TensorValue) for value in values):
+            if same_kind_of_tensor(values):  # type: ignore[arg-type]
+                return self._tensor_variable(values)  # type: ignore[arg-type]
+        elif all(type(value) is TupleValue for value in values):
+            shapes = {(value.klass, len(value.items)) for value in values}  # type: ignore[attr-defined]
+            if len(shapes) == 1:
+                parts = zip(*(value.items for value in values), strict=True)  # type: ignore[attr-defined]
+                return TupleValue([self.value(list(p)) for p in parts], first.klass)  # type: ignore[attr-defined]
+        return self._choice(values)
+
+    def _assign(self, number: int, target: Var, source: Callable[[], Any]) -> None:
+        """`target = source()` at each end of an arm."""
+        for leaf in self.states[number].leaves:
+            with self.vm.at_end_of(leaf):
+                self.vm.writer.add(Assign(target, source()))
+
+    def _number_variable(self, values: list[Value]) -> Value:
+        target = NumberVar(self.vm.writer.name("n"), number_kind(values[0]))
+        for number, value in enumerate(values):
+            self._assign(number, target, lambda value=value: operand(self.vm, value))
+        return DataNumber(target)
+
+    def _tensor_variable(self, values: list[TensorValue]) -> Value:
+        vm = self.vm
+        result = vm.new_tensor(*meeting_type(vm, [value.fake for value in values]))
+        target = vm.variable(result)
+        for number, value in enumerate(values):
+            self._assign(number, target, lambda value=value: vm.tensor_variable(value, dense=True))
+        self.pending += vm.bindings(target)
+        vm.may_share(result, values)
+        return result
+
+    def _choice(self, values: list[Value]) -> Value:
+        """A choice; equal alternatives are one, so that loops come to an end."""
+        alternatives: list[Value] = []
+        numbers: list[Any] = []
+        for value in values:
+            if isinstance(value, ChoiceValue):
+                numbers.append([self._position(alternatives, a) for a in value.alternatives])
+            else:
+                numbers.append(self._position(alternatives, value))
+        target = NumberVar(self.vm.writer.name("n"), NumberKind.INT)
+        for number, (value, position) in enumerate(zip(values, numbers, strict=True)):
+            if isinstance(value, ChoiceValue):
+                renumbered = partial(self._renumbered, value, position)
+                self._assign(number, target, renumbered)
+            else:
+                self._assign(number, target, lambda position=position: position)
+        return ChoiceValue(target, tuple(alternatives))
+
+    def _position(self, alternatives: list[Value], value: Value) -> int:
+        for position, known in enumerate(alternatives):
+            if known is value or (
+                isinstance(known, ConstantValue)
+                and isinstance(value, ConstantValue)
+                and self.vm.same_constant(known, value)
+            ):
+                return position
+        alternatives.append(value)
+        return len(alternatives) - 1
+
+    def _renumbered(self, choice: ChoiceValue, positions: list[int]) -> Any:
+        """The selector of a choice, in the numbers of another one."""
+        if positions == list(range(len(positions))):
+            return choice.selector
+        selector = DataNumber(choice.selector)
+        result: Value = ConstantValue(positions[-1])
+        for old, new in list(enumerate(positions))[:-1]:
+            test = computed(self.vm, "eq", [selector, ConstantValue(old)], NumberKind.BOOL)
+            parts = [test, ConstantValue(new), result]
+            result = computed(self.vm, "select", parts, NumberKind.INT)
+        return operand(self.vm, result)
+
+
+def same_kind_of_tensor(values: Sequence[TensorValue]) -> bool:
+    """Whether one variable can hold them: dtype, rank and device agree."""
+    return len(
+        {(v.fake.dtype, v.fake.dim(), v.fake.device, v.fake.layout) for v in values}
+    ) == 1 and not any(value.attrs for value in values)
+
+
+def meeting_type(
+    vm: ControlMachine, fakes: Sequence[torch.Tensor]
+) -> tuple[list[Any], torch.dtype, torch.device]:
+    """Shape, dtype and device of a variable for tensors of one kind: a size that differs is a new
+    symbol."""
+    shape: list[Any] = []
+    for sizes in zip(*(fake.shape for fake in fakes), strict=True):
+        same = all(vm.same_size(size, sizes[0]) for size in sizes)
+        shape.append(sizes[0] if same else vm.new_size())
+    return shape, fakes[0].dtype, fakes[0].device

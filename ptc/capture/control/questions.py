@@ -1,0 +1,148 @@
+"""What a fork asks at run time: a number that selects the arm.
+
+A question is asked while an instruction runs; the machine then runs the instruction again in each
+arm with the answer known. `known` finds answers that follow from what an arm has assumed already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from ptc.capture.values.choices import ChoiceValue
+from ptc.graph.control import NumberKind, NumberVar, ReadItem
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+    from ptc.capture.values.data_numbers import DataNumber
+    from ptc.capture.values.torch_tensor import TensorValue
+
+
+class Question:
+    """Answers are 0 to `count` - 1; of two, 0 is "yes"."""
+
+    count = 2
+
+    def key(self) -> tuple[Any, ...]:
+        """The kind of question, and what it is about."""
+        raise NotImplementedError
+
+    def known(self, vm: ControlMachine) -> int | None:
+        """The answer, if it need not be asked."""
+        return None
+
+    def selector(self, vm: ControlMachine) -> NumberVar:
+        """The variable with the answer: a bool of two answers (true: 0), else an int."""
+        raise NotImplementedError
+
+    def assume(self, vm: ControlMachine, answer: int) -> None:
+        """Note what follows from an answer, in the journal."""
+
+
+class TensorTruth(Question):
+    """`bool(tensor)` of a tensor with one element."""
+
+    def __init__(self, value: TensorValue) -> None:
+        self.value = value
+
+    def key(self) -> tuple[Any, ...]:
+        return ("tensor",)
+
+    def selector(self, vm: ControlMachine) -> NumberVar:
+        target = NumberVar(vm.writer.name("n"), NumberKind.BOOL)
+        vm.writer.add(ReadItem(target, vm.tensor_variable(self.value)))
+        return target
+
+
+class NumberTruth(Question):
+    """`bool(number)`."""
+
+    def __init__(self, number: DataNumber) -> None:
+        self.number = number
+
+    def key(self) -> tuple[Any, ...]:
+        return ("number", self.number.var.name)
+
+    def known(self, vm: ControlMachine) -> int | None:
+        truth = vm.known_truths.get(self.number.var.name)
+        if truth is None and self.number.chosen is not None:
+            selector, indices = self.number.chosen
+            possible = vm.possible.get(selector)
+            if possible is not None and possible <= indices:
+                truth = True
+            elif possible is not None and possible.isdisjoint(indices):
+                truth = False
+        return None if truth is None else int(not truth)
+
+    def selector(self, vm: ControlMachine) -> NumberVar:
+        return vm.bool_variable(self.number)
+
+    def assume(self, vm: ControlMachine, answer: int) -> None:
+        vm.journal.put(vm.known_truths, self.number.var.name, answer == 0)
+        if self.number.chosen is not None:
+            selector, indices = self.number.chosen
+            vm.narrow(selector, indices, holds=answer == 0)
+
+
+class SizeTruth(Question):
+    """A condition on symbolic sizes."""
+
+    def __init__(self, condition: sympy.Basic) -> None:
+        self.condition = condition
+
+    def key(self) -> tuple[Any, ...]:
+        return ("size", self.condition)
+
+    def known(self, vm: ControlMachine) -> int | None:
+        truth = vm.facts.truth(self.condition)
+        return None if truth is None else int(not truth)
+
+    def selector(self, vm: ControlMachine) -> NumberVar:
+        operand = vm.size_operand(self.condition)
+        assert isinstance(operand, NumberVar)
+        return operand
+
+    def assume(self, vm: ControlMachine, answer: int) -> None:
+        vm.facts.assume(self.condition, answer == 0)
+
+
+class Which(Question):
+    """Which of its alternatives a choice is."""
+
+    def __init__(self, choice: ChoiceValue) -> None:
+        self.choice = choice
+        self.count = len(choice.alternatives)
+
+    def key(self) -> tuple[Any, ...]:
+        return ("which", self.choice.selector.name)
+
+    def known(self, vm: ControlMachine) -> int | None:
+        possible = vm.possible.get(self.choice.selector.name)
+        return next(iter(possible)) if possible is not None and len(possible) == 1 else None
+
+    def possible(self, vm: ControlMachine) -> frozenset[int]:
+        everything = frozenset(range(self.count))
+        return vm.possible.get(self.choice.selector.name, everything)
+
+    def selector(self, vm: ControlMachine) -> NumberVar:
+        return self.choice.selector
+
+    def assume(self, vm: ControlMachine, answer: int) -> None:
+        vm.narrow(self.choice.selector.name, frozenset({answer}), holds=True)
+
+
+class Fork(BaseException):
+    """An instruction needs the answer to a question. No Exception, so that a library function that
+    catches all of those lets it through."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(type(question).__name__)
+        self.question = question
+
+
+def impossible(question: Question, vm: Any) -> frozenset[int]:
+    """Answers that cannot be, given what the arm assumed."""
+    if isinstance(question, Which):
+        return frozenset(range(question.count)) - question.possible(vm)
+    return frozenset()

@@ -1,0 +1,375 @@
+"""Tensors across blocks: which variable holds one, how a view is derived again from its base, and
+the calls that read data into Python.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.fx
+
+from ptc.capture.control.arithmetic import arithmetic, number_kind
+from ptc.capture.errors import GraphBreak
+from ptc.capture.fakes import known_number
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import ListValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import NumberKind, NumberVar, ReadItem, TensorVar
+from ptc.graph.program import InputKind, ProgramInput
+from ptc.graph.symbols import expression_of
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+_WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT)
+
+
+class Homes:
+    """Where tensors live.
+
+    `owner` is the first tensor known of each storage, `variables` holds the ones in a variable,
+    `inputs` are the program's own inputs in order. `written`
+    names inputs that the program writes to. `shares` says which storages may be the same one at run
+    time, `copied` which are copies where Python has a view.
+    """
+
+    def __init__(self) -> None:
+        self.owner: dict[int, TensorValue] = {}
+        self.variables: dict[TensorValue, TensorVar] = {}
+        self.inputs: dict[TensorValue, ProgramInput] = {}
+        self.written: dict[str, None] = {}
+        self.shares: dict[int, set[int]] = {}
+        self.copied: dict[int, str] = {}
+
+    def clear(self) -> None:
+        for table in (self.owner, self.variables, self.inputs):
+            table.clear()
+
+    def register(self, value: TensorValue) -> None:
+        self.owner.setdefault(storage(value.fake), value)
+
+    def base(self, value: TensorValue) -> TensorValue:
+        """The tensor that owns the memory: `value` itself if it is no view."""
+        owner = self.owner.get(storage(value.fake), value)
+        return owner if covers(owner.fake) else value
+
+
+def storage(fake: torch.Tensor) -> int:
+    return fake.untyped_storage()._cdata
+
+
+def covers(fake: torch.Tensor) -> bool:
+    """Whether a tensor has all of its storage."""
+    offset = fake.storage_offset()
+    if isinstance(offset, torch.SymInt) or offset != 0:
+        return False
+    if any(isinstance(size, torch.SymInt) for size in fake.shape):
+        return True
+    held = fake.untyped_storage().nbytes() // fake.element_size()
+    return isinstance(held, torch.SymInt) or fake.numel() == held
+
+
+# -- inputs ---------------------------------------------------------------------------------------
+
+
+def declare(vm: ControlMachine, value: TensorValue) -> ProgramInput:
+    """The program's input that a tensor from outside is."""
+    known = vm.homes.inputs.get(value)
+    if known is None:
+        assert value.source is not None
+        name = vm.builder._unique(vm.builder.path(value.source))
+        live = value.live if value.kind in _WEIGHTS else None
+        known = ProgramInput(name, value.kind, value.source.text(), live)
+        vm.homes.inputs[value] = known
+        if value.kind is InputKind.USER:
+            vm.homes.variables[value] = TensorVar(name, value.fake)
+    return known
+
+
+# -- nodes ----------------------------------------------------------------------------------------
+
+
+def tensor_node(vm: ControlMachine, value: TensorValue) -> torch.fx.Node:
+    """The node of a tensor in the open block."""
+    block = vm.writer.block
+    own = value.known_node()
+    if own is not None and own.graph is block.graph:
+        return own
+    known = block.nodes.get(value)
+    if known is None:
+        known = _imported(vm, value)
+        # Reading a value may have ended the block
+        vm.writer.block.nodes[value] = known
+        vm.value_of_node[known] = value
+    return known
+
+
+def _imported(vm: ControlMachine, value: TensorValue) -> torch.fx.Node:
+    own = value.known_node()
+    if vm.homes.base(value) is not value and own is not None and value not in vm.homes.variables:
+        return _copied(vm, own)
+    if value.source is not None:
+        described = declare(vm, value)
+    else:
+        var = tensor_variable(vm, value)
+        described = ProgramInput(var.name, InputKind.USER, var.name)
+    return vm.writer.block.add_input(described, value.fake)
+
+
+def _copied(vm: ControlMachine, node: torch.fx.Node) -> torch.fx.Node:
+    """A view made again in the open block by the calls that made it."""
+    block = vm.writer.block
+    known = block.copies.get(node)
+    if known is not None:
+        return known
+
+    def argument(other: torch.fx.Node) -> torch.fx.Node:
+        value = vm.value_of_node.get(other)
+        if value is not None:
+            return tensor_node(vm, value)
+        return _copied(vm, other)
+
+    args = torch.fx.map_arg(node.args, argument)
+    kwargs = torch.fx.map_arg(node.kwargs, argument)
+    made = block.add_call(
+        node.op, node.target, args, kwargs, node.meta["val"], node.meta.get("stack", ())
+    )
+    block.copies[node] = made
+    return made
+
+
+def number_argument(vm: ControlMachine, number: Any) -> Any:
+    """A symbolic number as an argument of a call. One that is a variable's value is an input of the
+    block; sizes stand for themselves."""
+    for symbol in expression_of(number).free_symbols:
+        var = vm.symbol_variables.get(symbol)
+        if var is not None:
+            return _value_input(vm, var, number)
+    return number
+
+
+def _value_input(vm: ControlMachine, var: NumberVar, number: Any) -> torch.fx.Node:
+    block = vm.writer.block
+    known = block.numbers.get(var.name)
+    if known is None:
+        described = ProgramInput(var.name, InputKind.SCALAR, var.name)
+        known = block.numbers[var.name] = block.add_input(described, number)
+    return known
+
+
+# -- variables ------------------------------------------------------------------------------------
+
+
+def variable(vm: ControlMachine, value: TensorValue) -> TensorVar:
+    """The variable of a tensor that was made for one."""
+    return vm.homes.variables[value]
+
+
+def tensor_home(vm: ControlMachine, value: TensorValue) -> TensorVar | None:
+    return vm.homes.variables.get(value)
+
+
+def tensor_variable(vm: ControlMachine, value: TensorValue, *, dense: bool = False) -> TensorVar:
+    """A variable with the tensor: its own, or one with a copy. `dense`: in row-major order."""
+    ordered = not dense or row_major(vm, value.fake)
+    if value.source is not None and vm.homes.base(value) is value:
+        declare(vm, value)
+    known = vm.homes.variables.get(value)
+    if known is not None and ordered:
+        return known
+    own = value.known_node()
+    if ordered and own is not None and value.source is None and vm.homes.base(value) is value:
+        var = TensorVar(vm.writer.name("t"), value.fake)
+        vm.homes.variables[value] = var
+        vm.writer.blocks[own.graph].exports[var.name] = own
+        if own.graph is vm.writer.block.graph:
+            vm.writer.flush()
+        return var
+    return _copy_variable(vm, value)
+
+
+def _copy_variable(vm: ControlMachine, value: TensorValue) -> TensorVar:
+    node = tensor_node(vm, value)
+    block = vm.writer.block
+    fake = vm.fakes.empty(value.fake.shape, value.fake.dtype, value.fake.device)
+    made = block.add_call(
+        "call_method", "clone", (node,), {"memory_format": torch.contiguous_format}, fake,
+        vm.stack_locations(),
+    )  # fmt: skip
+    var = TensorVar(vm.writer.name("t"), fake)
+    block.exports[var.name] = made
+    vm.writer.flush()
+    return var
+
+
+def row_major(vm: ControlMachine, fake: torch.Tensor) -> bool:
+    expected: Any = 1
+    for size, step in reversed(list(zip(fake.shape, fake.stride(), strict=True))):
+        if not vm.same_size(step, expected) and not vm.same_size(size, 1):
+            return False
+        expected = expected * size
+    return True
+
+
+def new_tensor(
+    vm: ControlMachine, shape: Sequence[Any], dtype: torch.dtype, device: torch.device
+) -> TensorValue:
+    """A tensor that lives in a variable of its own."""
+    fake = vm.fakes.empty(shape, dtype, device)
+    value = TensorValue(fake, None)
+    vm.remember(value)
+    vm.homes.variables[value] = TensorVar(vm.writer.name("t"), fake)
+    return value
+
+
+def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorValue]) -> None:
+    """Note that `result` is one of several tensors at run time, or a copy of a view."""
+    homes = vm.homes
+    mine = storage(result.fake)
+    for source in sources:
+        its = storage(source.fake)
+        if (
+            homes.base(source) is not source
+            or not row_major(vm, source.fake)
+            or (source.source is not None and source.kind is not InputKind.USER)
+        ):
+            homes.copied[mine] = source.describe()
+            homes.copied[its] = result.describe()
+        homes.shares.setdefault(mine, set()).add(its)
+        homes.shares.setdefault(its, set()).add(mine)
+
+
+# -- calls ----------------------------------------------------------------------------------------
+
+
+def recorded_call(
+    vm: ControlMachine, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A tensor call, in the open block. Notes what it writes to."""
+    tensors = [v for v in _tensors((*args, *kwargs.values()))]
+    versions = [_version(value) for value in tensors]
+    result = vm.plain_torch_call(op, target, args, kwargs)
+    for value, version in zip(tensors, versions, strict=True):
+        if _version(value) != version:
+            _written(vm, value)
+    return result
+
+
+def _version(value: TensorValue) -> int:
+    return 0 if value.fake.is_inference() else value.fake._version
+
+
+def _tensors(values: Sequence[Value]) -> list[TensorValue]:
+    found: list[TensorValue] = []
+    for value in values:
+        if isinstance(value, TensorValue):
+            found.append(value)
+        elif isinstance(getattr(value, "items", None), list):
+            found += _tensors(value.items)  # type: ignore[attr-defined]
+    return found
+
+
+def _written(vm: ControlMachine, value: TensorValue) -> None:
+    homes = vm.homes
+    base = homes.base(value)
+    vm.writer.block.writes = True
+    if base.source is not None:
+        described = declare(vm, base)
+        homes.written[described.name] = None
+        homes.variables.setdefault(base, TensorVar(described.name, base.fake))
+    key = storage(base.fake)
+    partners = homes.shares.get(key)
+    if partners is None:
+        return
+    copied = next((homes.copied[k] for k in (key, *partners) if k in homes.copied), None)
+    if copied is not None:
+        raise GraphBreak(
+            "PTC-B018",
+            f"{base.describe()} is written to, and is a view of another tensor in one arm of a "
+            "branch on data",
+            "write to a copy (`.clone()`)",
+        )
+    vm.writer.flush()
+
+
+# -- data read into Python ------------------------------------------------------------------------
+
+
+def read_item(vm: ControlMachine, value: TensorValue) -> Value:
+    """`tensor.item()`"""
+    number = known_number(value.fake)
+    if number is not None:
+        return ConstantValue(number)
+    if not vm.decide_value(value.fake.numel() == 1):
+        count = value.fake.numel()
+        raise vm.exception(
+            RuntimeError, f"a Tensor with {count} elements cannot be converted to Scalar"
+        )
+    if value.fake.is_complex():
+        raise GraphBreak("PTC-B002", f"the data of {value.describe()} is read into Python")
+    key = (value, _version(vm.homes.base(value)))
+    known = vm.items.get(key)
+    if known is not None:
+        return known
+    kind = NumberKind.INT
+    if value.fake.dtype is torch.bool:
+        kind = NumberKind.BOOL
+    elif value.fake.is_floating_point():
+        kind = NumberKind.FLOAT
+    target = NumberVar(vm.writer.name("n"), kind)
+    vm.writer.add(ReadItem(target, tensor_variable(vm, value)))
+    result = DataNumber(target)
+    vm.journal.put(vm.items, key, result)
+    return result
+
+
+def data_read(vm: ControlMachine, name: str, args: list[Value]) -> Value | None:
+    """A method of Tensor that gives Python data."""
+    value = args[0]
+    assert isinstance(value, TensorValue)
+    if name in ("item", "__index__"):
+        return read_item(vm, value)
+    if name in ("__bool__", "is_nonzero"):
+        return ConstantValue(vm.truth(value))
+    if name in ("__int__", "__float__"):
+        wanted = int if name == "__int__" else float
+        item = read_item(vm, value)
+        if item.cls is wanted:
+            return item
+        return (
+            arithmetic(vm, wanted.__name__, [item])
+            if isinstance(item, DataNumber)
+            else ConstantValue(wanted(item.constant()))
+        )
+    if name == "tolist":
+        return to_list(vm, value)
+    return None
+
+
+def to_list(vm: ControlMachine, value: TensorValue) -> Value:
+    """`tensor.tolist()`"""
+    if value.fake.dim() == 0:
+        return read_item(vm, value)
+    rows = vm.call_method(value, "unbind", [ConstantValue(0)])
+    items = getattr(rows, "items", None)
+    if items is None:
+        raise GraphBreak("PTC-B002", f"the data of {value.describe()} is read into a list")
+    return ListValue([to_list(vm, row) for row in items])
+
+
+def special_call(
+    vm: ControlMachine, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """Calls that have another form where numbers come from data."""
+    if target is torch.tensor and len(args) == 1 and isinstance(args[0], DataNumber):
+        kinds = {NumberKind.INT: torch.int64, NumberKind.BOOL: torch.bool}
+        dtype = kinds.get(number_kind(args[0]), torch.get_default_dtype())
+        options = {"dtype": ConstantValue(dtype), **kwargs}
+        return vm.torch_call("call_function", torch.full, [vm.tuple([]), args[0]], options)
+    return None

@@ -1,0 +1,111 @@
+"""`str`, `repr` and `format` of what data decides: strings of constant parts and formatted
+variables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptc.capture.control.arithmetic import operand
+from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter import text
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.mappings import DictValue
+from ptc.capture.values.texts import TextValue, joined, parts_of
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import Formatted, NumberVar, Text
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+
+def text_of(vm: ControlMachine, value: Value) -> Text:
+    """A Python string as the parts of a text."""
+    parts = parts_of(vm.settle(value))
+    if parts is None:
+        raise GraphBreak("PTC-B002", f"the text of {value.describe()} is not known at capture")
+    return tuple(part for part in parts if part != "")
+
+
+def to_str(vm: ControlMachine, value: Value) -> Value:
+    value = vm.settle(value)
+    if isinstance(value, TextValue):
+        return value
+    formatted = _formatted(vm, value, "", "str")
+    return formatted if formatted is not None else text.to_str(vm, value)
+
+
+def to_repr(vm: ControlMachine, value: Value) -> Value:
+    value = vm.settle(value)
+    if isinstance(value, TextValue):
+        raise GraphBreak("PTC-B002", "the repr of a string that data decides")
+    formatted = _formatted(vm, value, "", "repr")
+    if formatted is not None:
+        return formatted
+    if isinstance(value, (ListValue, TupleValue)) and value.cls in (list, tuple):
+        left, right = "[]" if value.cls is list else "()"
+        comma = "," if value.cls is tuple and len(value.items) == 1 else ""
+        inside = _listed([_parts(vm, item) for item in value.items])
+        return joined((left, *inside, comma + right))
+    if isinstance(value, DictValue) and value.cls is dict:
+        pairs = [(*_parts(vm, key), ": ", *_parts(vm, item)) for key, item in vm.dict_items(value)]
+        return joined(("{", *_listed(pairs), "}"))
+    return text.to_repr(vm, value)
+
+
+def _parts(vm: ControlMachine, value: Value) -> Text:
+    return text_of(vm, to_repr(vm, value))
+
+
+def _listed(elements: list[Text]) -> Text:
+    parts: list[str | Formatted] = []
+    for number, element in enumerate(elements):
+        parts += [", "] if number else []
+        parts += element
+    return tuple(parts)
+
+
+def format_(vm: ControlMachine, value: Value, spec: Value) -> Value:
+    value = vm.settle(value)
+    if isinstance(value, TextValue):
+        if spec.constant() == "":
+            return value
+        raise GraphBreak("PTC-B002", "a string that data decides is formatted to a width")
+    formatted = _formatted(vm, value, spec.constant(), "format")
+    return formatted if formatted is not None else text.format_(vm, value, spec)
+
+
+def _formatted(vm: ControlMachine, value: Value, spec: str, conversion: str) -> Value | None:
+    """The text of a number or tensor; None for all other values."""
+    if isinstance(value, (DataNumber, SymbolicNumber)):
+        number = operand(vm, value)
+        if not isinstance(number, NumberVar):
+            return joined((format(number, spec),))
+        _require_format(vm, value.cls, spec)
+        return TextValue((Formatted(number, spec, conversion),))
+    if isinstance(value, TensorValue):
+        if conversion == "format" and spec and value.fake.dim():
+            raise vm.type_error("unsupported format string passed to Tensor.__format__")
+        if conversion == "format" and value.fake.dim() == 0:
+            return format_(vm, vm.read_item(value), ConstantValue(spec))
+        return TextValue((Formatted(vm.tensor_variable(value), spec, conversion),))
+    return None
+
+
+def _require_format(vm: ControlMachine, cls: type, spec: str) -> None:
+    """Raise what Python raises for a format that the type does not know."""
+    try:
+        format(cls(1), spec)
+    except ValueError as error:
+        raise vm.native_exception(error) from None
+
+
+def join_text(vm: ControlMachine, parts: list[Value]) -> Value:
+    found: list[str | Formatted] = []
+    for part in parts:
+        found += text_of(vm, part)
+    return joined(tuple(found))
