@@ -60,7 +60,9 @@ def attempt(case: Case, way: str) -> Outcome:
         place = traceback.extract_tb(error.__traceback__)[-1]
         status = "wrong" if Path(place.filename).name == "harness.py" else "failed"
         return Outcome(case.name, status, "", "", str(error), traceback.format_exc())
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # capture unwinds by some that must not be caught on the way
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
         detail = str(error) or repr(error)
@@ -76,6 +78,10 @@ def _library(case: Case, folder: Path) -> None:
 
 def _checked_library(case: Case, folder: Path) -> None:
     harness.compare(harness.eager(case), harness.library(case, folder, check=True))
+
+
+def _interpreter(case: Case, _: Path) -> None:
+    harness.compare(harness.eager(case), harness.interpreted(case))
 
 
 def _compile(case: Case, _: Path) -> None:
@@ -117,6 +123,7 @@ def _script(case: Case, _: Path) -> None:
 WAYS: dict[str, Callable[[Case, Path], None]] = {
     "library": _library,
     "checked": _checked_library,
+    "interpreter": _interpreter,
     "compile": _compile,
     "compile-breaks": _compile_with_breaks,
     "breaks": _breaks,

@@ -25,8 +25,15 @@ import torch
 from torch import nn
 
 import ptc
+from ptc.capture.api import DynamicSpec, capture_program
 from ptc.dispatch.notices import CompileNotice
-from ptc.support.diagnostics import CompileError
+from ptc.graph.control import ControlProgram
+from ptc.graph.control_run import IntegerOverflow, run_structured
+from ptc.graph.control_verifier import verify_control
+from ptc.graph.program import InputKind
+from ptc.hosting.effects import UsersException
+from ptc.hosting.input_spec import parse_dynamic
+from ptc.support.diagnostics import CompileError, InternalError
 from tests.zoo.case import Case
 
 #: Relative and absolute tolerance of floating-point tensors and numbers.
@@ -69,6 +76,30 @@ def library(case: Case, folder: Path, *, check: bool = False) -> list[Call]:
     return observe(case, artifact.load(), lambda: None, name_of_reported)
 
 
+def interpreted(case: Case) -> list[Call]:
+    """The calls of the captured program, by the interpreter that defines its meaning."""
+    with logging_at(logging.INFO):
+        program = capture_program(case.make(), clone(case.inputs[0]), dynamic=_dynamic(case))
+    assert isinstance(program, ControlProgram), "data decides nothing"
+    verify_control(program)
+    names = [i.name for i in program.inputs if i.kind in (InputKind.USER, InputKind.SCALAR)]
+    kept: dict[str, Any] = {}
+
+    def call(*args: Any) -> Any:
+        return run_structured(program, dict(zip(names, args, strict=True)), kept)
+
+    return observe(case, call, lambda: None, name_of_reported)
+
+
+def _dynamic(case: Case) -> DynamicSpec | None:
+    dims: dict[str, dict[int, tuple[str, int, int | None]]] = {}
+    for path, numbers in (case.dynamic or {}).items():
+        for number, text in numbers.items():
+            for dim in parse_dynamic(f"{path}:{number}={text}"):
+                dims.setdefault(path, {})[number] = (dim.name, dim.lower, dim.upper)
+    return DynamicSpec(dims) if dims else None
+
+
 def compiled(case: Case, **options: Any) -> list[Call]:
     """The calls of `ptc.compile` with these options."""
     model = case.make()
@@ -106,11 +137,10 @@ def name_of_raised(error: Exception) -> tuple[str, str]:
 
 
 def name_of_reported(error: Exception) -> tuple[str, str]:
-    """A library reports `TypeName: message`; other trouble is not the model's."""
-    reported = getattr(error, "exception_type", None)
-    if reported is not None:
-        return reported, getattr(error, "exception_message", "")
-    if isinstance(error, CompileError):
+    """A library names classes that it cannot make here; trouble of its own is not the model's."""
+    if isinstance(error, UsersException):
+        return error.type_name, str(error)
+    if isinstance(error, (CompileError, InternalError, IntegerOverflow)):
         raise error
     return name_of_raised(error)
 

@@ -1,8 +1,10 @@
 """How many models of the zoo compile and do what eager does, with the first error of the others.
 
-python -m tests.zoo.run                 all, as libraries
-python -m tests.zoo.run --only nms      one, with the whole traceback
-python -m tests.zoo.run --way compile   through ptc.compile(control_flow=True)
+Without options, all of them as libraries. Otherwise:
+    --only nms          one, with the whole traceback
+    --way interpreter   captured programs, without code generation
+    --way compile       through ptc.compile(control_flow=True)
+    --way breaks        through ptc.compile with graph breaks, graphs run by torch
 """
 
 from __future__ import annotations
