@@ -577,7 +577,7 @@ def _verify(
 def _require_passed(checks: Sequence[Verification | None]) -> None:
     for check in checks:
         worst = check.worst if check is not None else None
-        if worst is None or worst.passed:
+        if check is None or worst is None or worst.passed:
             continue
         reason = worst.reason or (
             f"error {worst.error:.2e} of the largest value"

@@ -182,7 +182,7 @@ def _refusal(
 
 def _explained(condition: Any, named: Mapping[Any, DimRange]) -> tuple[str, str]:
     """What the condition asks for, in the user's names, and a way out."""
-    sides = condition.args if isinstance(condition, sympy.Eq) else ()
+    sides: tuple[Any, ...] = condition.args if isinstance(condition, sympy.Eq) else ()
     sizes = [f"`{named[side].name}`" for side in sides if side in named]
     fixed = [int(side) for side in sides if side.is_Integer]
     if sizes and fixed:

@@ -345,7 +345,7 @@ def max_pool1d(
     kernel, shift, spread = (_only(v) for v in (kernel_size, padding, dilation))
     step = kernel if stride is None or stride == [] or stride == () else _only(stride)
     image = input.unsqueeze(-2)
-    pooled = F.max_pool2d(
+    pooled: Any = F.max_pool2d(
         image, (1, kernel), (1, step), (0, shift), (1, spread), ceil_mode, return_indices
     )
     return tuple(p.squeeze(-2) for p in pooled) if return_indices else pooled.squeeze(-2)
