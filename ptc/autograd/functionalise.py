@@ -201,7 +201,8 @@ def _refuse_complex(program: AtenProgram) -> None:
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor) or not value.is_complex():
             continue
-        if node.op == "call_function" and registry.lowering(node.target) is None:
+        takes_number = any(isinstance(argument, complex) for argument in node.args)
+        if node.op == "call_function" and (takes_number or registry.lowering(node.target) is None):
             raise CompileError(
                 "PTC-A001",
                 f"`{node.target}` on complex numbers cannot be compiled",

@@ -66,6 +66,11 @@ def _tensors(vm: TorchMachine) -> None:
     changed = [value for value in inputs if mutated(value)]
     if not changed:
         return
+    for value in changed:
+        if value.live is not None and _overlaps(value.live):
+            raise GraphBreak(
+                "PTC-B018", f"{value.describe()} is changed and has elements that share memory"
+            )
     users = [v for v in inputs if v.kind is InputKind.USER or (v in changed)]
     storages: dict[int, TensorValue] = {}
     for value in users:
@@ -80,6 +85,17 @@ def _tensors(vm: TorchMachine) -> None:
     sources = tuple(value.source for value in users if value.source is not None)
     if len(sources) > 1:
         vm.guard("NO_OVERLAP", None, sources)
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    """Whether two elements may be in one place: dimensions do not lie around each other."""
+    span = 1
+    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1:
+            if step < span:
+                return True
+            span += (size - 1) * step
+    return False
 
 
 def _words(guard: Guard) -> str:

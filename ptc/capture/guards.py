@@ -257,7 +257,8 @@ class _Missing:
 
 
 MISSING = _Missing()
-_GUARD_ERRORS = (AttributeError, LookupError, TypeError, ValueError)
+# RuntimeError: a sparse tensor has no strides.
+_GUARD_ERRORS = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
 
 
 class GuardSet:

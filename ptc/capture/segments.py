@@ -9,6 +9,7 @@ is reached through `outputs` of the rebuilder and `GraphCode`.
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import types
 from collections.abc import Callable
@@ -86,6 +87,12 @@ class _Outcome:
     raised: Raised | None = None
 
 
+_SUSPENDED = (
+    inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ITERABLE_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
+)
 _State = tuple[int, SavedFrame, int]  # instruction, frame, journal mark
 _MOST_RETREATS = 400
 
@@ -111,6 +118,8 @@ class SegmentCapture:
 
     def capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Segment:
         vm = self.vm
+        if self.fn.__code__.co_flags & _SUSPENDED:
+            raise GraphBreak("PTC-B006", f"`{self.fn.__qualname__}` is a generator or a coroutine")
         frame = enter(vm, self.fn, bind_call(self.fn, args, kwargs))
         outcome = self._trace(frame)
         breaks = (_report(outcome.stopped),) if outcome.stopped is not None else ()

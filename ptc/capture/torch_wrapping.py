@@ -28,9 +28,11 @@ _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 @wraps_subclasses(torch.Tensor)
 def _tensor(vm: TorchMachine, obj: torch.Tensor, source: Source) -> Value:
-    plain = type(obj) in _PLAIN_TENSORS or isinstance(obj, torch.nn.Parameter)
-    if not plain or obj.layout is not torch.strided or obj.is_quantized:
+    known = type(obj) in _PLAIN_TENSORS or isinstance(obj, torch.nn.Parameter)
+    if not known or not is_plain(obj):
         vm.guard("TYPE", source, fixed(type(obj), type(obj).__name__))
+        if known:
+            vm.guard("NOT_PLAIN", source)
         return OpaqueValue(type(obj), source, obj)
     sizes = vm.symbolic_sizes(obj, source)
     vm.guard("TENSOR", source, tensor_facts(obj, frozenset(sizes)))
@@ -38,6 +40,22 @@ def _tensor(vm: TorchMachine, obj: torch.Tensor, source: Source) -> Value:
     value = TensorValue(fake, None, source, input_kind(obj, source), obj)
     vm.remember(value)
     return value
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Whether a tensor's memory holds its elements, by strides and as they are."""
+    return (
+        tensor.layout is torch.strided
+        and not tensor.is_nested
+        and not tensor.is_quantized
+        and not tensor.is_neg()
+        and not tensor.is_conj()
+    )
+
+
+@guard_rule("NOT_PLAIN", "{source} is sparse, nested, quantised, or lazily negated or conjugated")
+def _not_plain(guard: Guard, ref: str, names: Names) -> str:
+    return f"not {names(is_plain, 'is_plain')}({ref})"
 
 
 def input_kind(obj: torch.Tensor, source: Source) -> InputKind:
@@ -140,6 +158,7 @@ def _tensor_guard(guard: Guard, ref: str, names: Names) -> str:
         f"type({ref}) is {cls.code(names, '')}",
         f"{ref}.dtype is {dtype.code(names, '')}",
         f"{ref}.requires_grad is {requires_grad}",
+        f"{ref}.layout is {names(torch.strided, 'strided')}",
         f"{ref}.device == {names(torch.device(device), device)}",
     ]
     if strides is not None:
@@ -154,6 +173,7 @@ def _tensor_guard(guard: Guard, ref: str, names: Names) -> str:
             parts.append(f"{ref}.is_contiguous(memory_format={memory_format})")
         else:
             parts += _recipe_checks(ref, order)
+    parts.append(f"not {ref}.is_neg()")
     if dtype.obj.is_complex:
         parts.append(f"not {ref}.is_conj()")
     return " and ".join(parts)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptc.capture.api import CapturedFrame, CaptureOptions, DynamicSpec, capture_frame
+from ptc.capture.binding import bind_call
 from ptc.capture.code import forget_all, origin
 from ptc.dispatch.config import STATISTICS, CompileConfig, reset_statistics
 from ptc.dispatch.notices import notify
@@ -140,11 +141,14 @@ class CodeCache:
         self, fn: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Callable[..., Any]:
         """What runs a call of `fn`: an entry's code, captured now if there is none."""
-        for position, entry in enumerate(self.entries):
-            if entry.check(fn, *args, **kwargs):
-                if position:
-                    self._prefer(entry)
-                return entry.run
+        try:
+            for position, entry in enumerate(self.entries):
+                if entry.check(fn, *args, **kwargs):
+                    if position:
+                        self._prefer(entry)
+                    return entry.run
+        except TypeError:
+            return _run_natively  # the arguments do not bind: the function's own error says so
         return self._miss(fn, args, kwargs)
 
     def _prefer(self, entry: CacheEntry) -> None:
@@ -157,6 +161,8 @@ class CodeCache:
         self, fn: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Callable[..., Any]:
         """Capture for this call and return what runs it."""
+        if not self.entries and not _binds(fn, args, kwargs):
+            return _run_natively
         with self._lock:
             # Another thread may have captured the same while this one waited.
             for entry in self.entries:
@@ -219,6 +225,14 @@ class CodeCache:
                 severity="warning",
             )
         )
+
+
+def _binds(fn: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    try:
+        bind_call(fn, args, kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def _run_natively(fn: types.FunctionType, /, *args: Any, **kwargs: Any) -> Any:

@@ -17,6 +17,7 @@ import torch
 from ptc import pipeline
 from ptc.backends.registry import BackendOptions, CompiledGraph, register_backend
 from ptc.dispatch.config import STATISTICS
+from ptc.dispatch.failures import raise_as_eager
 from ptc.dispatch.frozen import FrozenGraph, FrozenRun, Taken
 from ptc.dispatch.gradients import needs_gradients, with_gradients
 from ptc.dispatch.notices import notify
@@ -37,6 +38,7 @@ def native(program: CapturedProgram, options: BackendOptions) -> CompiledGraph:
     if not any(node.op.startswith("call_") for node in program.graph.graph.nodes):
         return _eager(program)
     try:
+        _require_cpu(program)
         if options.freeze:
             graph = FrozenGraph(program, _build_frozen)
         else:
@@ -56,7 +58,7 @@ def _build(
     built = pipeline.compile_graph(program, freeze=changed is not None, live=live)
     STATISTICS.graphs += 1
     STATISTICS.kernels += len(built.loops.kernels)
-    return NativeGraph(built, changed)
+    return NativeGraph(built, program, changed)
 
 
 def _build_frozen(
@@ -64,6 +66,18 @@ def _build_frozen(
 ) -> FrozenRun:
     graph = _build(program, live, changed)
     return FrozenRun(graph.call, graph.taken, graph.written)
+
+
+def _require_cpu(program: CapturedProgram) -> None:
+    for node in program.graph.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            raise CompileError(
+                "PTC-D005",
+                f"`{node.name}` is a tensor on `{value.device}`",
+                location=node.meta.get("location"),
+                hint="move the module and its inputs to the CPU",
+            )
 
 
 def _eager(program: CapturedProgram) -> CompiledGraph:
@@ -108,7 +122,12 @@ class NativeGraph:
     Sessions end with their thread, the model when the graph is dropped and no session is left.
     """
 
-    def __init__(self, built: pipeline.BuiltGraph, changed: CompiledGraph | None = None) -> None:
+    def __init__(
+        self,
+        built: pipeline.BuiltGraph,
+        program: CapturedProgram,
+        changed: CompiledGraph | None = None,
+    ) -> None:
         """`changed` is what a call is handed over to when a frozen weight is no longer the same."""
         self._api = built.api
         self._library = built.handle
@@ -122,7 +141,7 @@ class NativeGraph:
             if output.kind is OutputKind.WRITE_BACK and output.target is not None
         ]
         self._model = self._open()
-        self.source, self.call = _generate(built, self._session, self.taken, changed)
+        self.source, self.call = _generate(built, program, self._session, self.taken, changed)
 
     def _open(self) -> _Handle:
         pointers = (ctypes.c_void_p * max(1, len(self._weights)))(
@@ -165,6 +184,7 @@ def _taken_weights(built: pipeline.BuiltGraph) -> dict[int, Taken]:
 
 def _generate(
     built: pipeline.BuiltGraph,
+    program: CapturedProgram,
     session: Any,
     taken: Mapping[int, Taken],
     changed: CompiledGraph | None,
@@ -177,7 +197,7 @@ def _generate(
         **writer.constants,
         "session": session,
         "run_raw": api.run_raw,
-        "fail": lambda code, owner: _fail(api, code, owner),
+        "fail": lambda code, owner, *inputs: _fail(api, code, owner, program, inputs),
         "Pointers": ctypes.c_void_p * max(1, writer.pointer_count),
         "Sizes": ctypes.c_int64 * max(1, len(built.loops.sizes)),
         "empty": torch.empty,
@@ -192,12 +212,19 @@ def _generate(
     return text, namespace["call"]
 
 
-def _fail(api: Api, code: int, session: ctypes.c_void_p) -> None:
+def _fail(
+    api: Api,
+    code: int,
+    session: ctypes.c_void_p,
+    program: CapturedProgram,
+    inputs: tuple[Any, ...],
+) -> None:
     message = api.last_error(session).decode(errors="replace")
     if code == Status.MEMORY:
         raise MemoryError(message)
     if code == Status.RUNTIME:
-        # The checks of lowered operators: eager raises IndexError or RuntimeError for them.
+        # A check of a lowered operator. Nothing has been written yet: eager raises its own error.
+        raise_as_eager(program, inputs)
         raise IndexError(message) if "out of range" in message else RuntimeError(message)
     raise InternalError("run", f"{Status(code).name}: {message}")
 
@@ -247,7 +274,7 @@ class _CallWriter:
             *setup,
             "owner = session()",
             f"status = run_raw(owner, 0, Pointers({', '.join(pointers)}), Sizes({sizes}))",
-            "if status: fail(status, owner)",
+            f"if status: fail({', '.join(['status', 'owner', *names])})",
             *writes,
             f"return ({''.join(result + ', ' for result in results)})",
         ]
