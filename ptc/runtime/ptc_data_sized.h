@@ -16,24 +16,29 @@ enum { SIZED_OK = 0, SIZED_NO_MEMORY = 6, SIZED_REFUSED = 9 };
 
 namespace detail {
 
-// Whether an element is not zero; NaN is not.
-template <class U> inline bool bits_true(const TensorView& x, int64_t at, bool has_sign) {
-  const U bits = x.at<U>(at);
-  return (has_sign ? (U)(bits << 1) : bits) != 0;
-}
-inline bool is_true(const TensorView& x, int64_t at) {
-  if (x.code == VIEW_COMPLEX) return x.float_at(at, 0) != 0 || x.float_at(at, 1) != 0;
-  const bool has_sign = x.is_floating();
-  switch (x.bits) {
+// f(E()) with the unsigned type E of the elements' size.
+template <class F> inline void with_bits(const TensorView& x, const F& f) {
+  switch (x.itemsize()) {
+    case 1:
+      return f((uint8_t)0);
+    case 2:
+      return f((uint16_t)0);
+    case 4:
+      return f((uint32_t)0);
     case 8:
-      return bits_true<uint8_t>(x, at, has_sign);
-    case 16:
-      return bits_true<uint16_t>(x, at, has_sign);
-    case 32:
-      return bits_true<uint32_t>(x, at, has_sign);
+      return f((uint64_t)0);
     default:
-      return bits_true<uint64_t>(x, at, has_sign);
+      return f((unsigned __int128)0);
   }
+}
+
+// The bits of an element that make it differ from zero: not the signs of floats. NaN is not zero.
+template <class E> inline E telling_bits(const TensorView& x) {
+  const E all = (E) ~(E)0;
+  if (x.is_floating()) return (E)(all >> 1);
+  if (x.code != VIEW_COMPLEX) return all;
+  const E part = (E)(((E)1 << (x.bits / 2 - 1)) - 1);
+  return (E)(part << x.bits / 2 | part);
 }
 
 // visit(walk) for every element in row-major order.
@@ -41,6 +46,21 @@ template <class F> inline void each_element(const TensorView& x, const F& visit)
   const int64_t count = x.count();
   ViewWalk walk(x);
   for (int64_t i = 0; i < count; ++i, walk.advance()) visit(walk);
+}
+
+// The elements along the last dimension; one for a tensor without dimensions.
+struct Row {
+  int64_t length = 1, stride = 0;
+  explicit Row(const TensorView& x) {
+    if (!x.ndim) return;
+    length = x.dims[x.ndim - 1];
+    stride = x.strides[x.ndim - 1];
+  }
+};
+// A view's first dimensions: walking it visits the starts of the rows.
+inline TensorView without_last(TensorView x) {
+  if (x.ndim) --x.ndim;
+  return x;
 }
 
 inline void copy_element(void* to, int64_t index, const TensorView& x, int64_t at) {
@@ -70,32 +90,60 @@ inline void copy_element(void* to, int64_t index, const TensorView& x, int64_t a
 // --- nonzero, masked_select ---------------------------------------------------------------------
 
 inline int64_t nonzero_count(const TensorView& x) {
+  const detail::Row row(x);
   int64_t count = 0;
-  detail::each_element(x,
-                       [&](const ViewWalk& walk) { count += detail::is_true(x, walk.position); });
+  detail::with_bits(x, [&](auto bits) {
+    const auto telling = detail::telling_bits<decltype(bits)>(x);
+    detail::each_element(detail::without_last(x), [&](const ViewWalk& walk) {
+      for (int64_t i = 0; i < row.length; ++i)
+        count += (x.at<decltype(bits)>(walk.position + i * row.stride) & telling) != 0;
+    });
+  });
   return count;
 }
 // Index `dim` of result `row` goes to out[row * row_stride + dim * dim_stride]. Eager's result has
 // the strides 1 and count.
 inline void nonzero_fill(const TensorView& x, int64_t* out, int64_t row_stride,
                          int64_t dim_stride) {
-  detail::each_element(x, [&](const ViewWalk& walk) {
-    if (!detail::is_true(x, walk.position)) return;
-    for (int d = 0; d < x.ndim; ++d) out[d * dim_stride] = walk.index[d];
-    out += row_stride;
+  const detail::Row row(x);
+  const int last = x.ndim - 1;
+  int64_t left = x.ndim ? nonzero_count(x) : 0;
+  detail::with_bits(x, [&](auto bits) {
+    const auto telling = detail::telling_bits<decltype(bits)>(x);
+    detail::each_element(detail::without_last(x), [&](const ViewWalk& walk) {
+      // Every index is written and only some are kept: which ones no branch predictor knows.
+      for (int64_t i = 0; i < row.length && left; ++i) {
+        for (int d = 0; d < last; ++d) out[d * dim_stride] = walk.index[d];
+        out[last * dim_stride] = i;
+        const auto element = x.at<decltype(bits)>(walk.position + i * row.stride);
+        const bool keep = (element & telling) != 0;
+        out += keep ? row_stride : 0;
+        left -= keep;
+      }
+    });
   });
 }
 inline void nonzero_fill(const TensorView& x, int64_t* out) { nonzero_fill(x, out, x.ndim, 1); }
 
 inline int64_t masked_select_count(const TensorView& mask) { return nonzero_count(mask); }
-// Shapes are equal.
+// Shapes are equal; `mask` is of bools.
 inline void masked_select_fill(const TensorView& x, const TensorView& mask, void* out) {
-  ViewWalk chosen(mask);
-  int64_t count = 0;
-  detail::each_element(x, [&](const ViewWalk& walk) {
-    if (detail::is_true(mask, chosen.position))
-      detail::copy_element(out, count++, x, walk.position);
-    chosen.advance();
+  const detail::Row row(x), mask_row(mask);
+  const TensorView mask_rows = detail::without_last(mask);
+  int64_t left = masked_select_count(mask);
+  ViewWalk chosen(mask_rows);
+  detail::with_bits(x, [&](auto bits) {
+    typedef decltype(bits) E;
+    E* to = (E*)out;
+    detail::each_element(detail::without_last(x), [&](const ViewWalk& walk) {
+      for (int64_t i = 0; i < row.length && left; ++i) {
+        *to = x.at<E>(walk.position + i * row.stride);
+        const bool keep = mask.at<uint8_t>(chosen.position + i * mask_row.stride) != 0;
+        to += keep;
+        left -= keep;
+      }
+      chosen.advance();
+    });
   });
 }
 

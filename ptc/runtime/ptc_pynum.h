@@ -130,7 +130,7 @@ inline uint64_t magnitude(int64_t x) { return x < 0 ? 0 - (uint64_t)x : (uint64_
 inline double divide(int64_t a, int64_t b) {
   const uint64_t top = magnitude(a), bottom = magnitude(b);
   const bool negative = (a < 0) != (b < 0);
-  if (top <= 1ull << 53 && bottom <= 1ull << 53) return (double)a / (double)b;
+  if (!top || (top <= 1ull << 53 && bottom <= 1ull << 53)) return (double)a / (double)b;
   // 64 or 65 bits of the quotient, all lower ones folded into the last.
   const int shift = 64 + __builtin_clzll(top) - __builtin_clzll(bottom);
   const unsigned __int128 scaled = (unsigned __int128)top << shift;
