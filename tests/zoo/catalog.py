@@ -23,6 +23,26 @@ THEMES = (
     "idioms",
 )
 
+#: Models for a quick run, one or two a theme.
+SAMPLE = frozenset(
+    {
+        "gated_block",
+        "sixteen_branches",
+        "adaptive_computation",
+        "repeat_int",
+        "expert_by_number",
+        "nms",
+        "try_except",
+        "tiny_generator",
+        "early_exit",
+        "newton_root",
+        "flood_fill",
+        "circuit_breaker",
+        "repetition_penalty",
+        "command_patterns",
+    }
+)
+
 
 @cache
 def cases() -> Mapping[str, Case]:
