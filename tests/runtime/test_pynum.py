@@ -93,10 +93,11 @@ def source() -> str:
     return "\n".join(lines)
 
 
-@pytest.fixture(scope="module", params=["native", *native.targets()[:1]])
+@pytest.fixture(scope="module", params=[("native", "-O2"), (native.targets()[0], "-O1")])
 def lib(request: pytest.FixtureRequest, build_folder: Path) -> ctypes.CDLL:
-    """With and without fused multiply-add; vectors have no part in this."""
-    return native.build(source(), request.param, build_folder)
+    """With and without fused multiply-add, as kernels and as the host is compiled."""
+    march, level = request.param
+    return native.build(source(), march, build_folder, (level,))
 
 
 def call(
