@@ -50,6 +50,7 @@ from ptc.graph.control_parts import (
     variable_of,
     variables_of,
 )
+from ptc.graph.control_paths import Defined, Fact, meet, where, with_name
 from ptc.graph.control_printer import item_text
 from ptc.graph.control_types import (
     differs,
@@ -68,9 +69,6 @@ from ptc.support.diagnostics import InternalError, Location
 INT, BOOL = NumberKind.INT, NumberKind.BOOL
 _CHANNELS = ("stdout", "stderr", "log", "warning")
 _CONVERSIONS = ("str", "repr", "format")
-
-#: Names with a value on every path to a place; None: no path leads there.
-Defined = frozenset[str] | None
 
 
 def verify_control(program: ControlProgram) -> None:
@@ -209,16 +207,16 @@ class _Verifier:
                 return self._segment(item, defined)
             case Compute():
                 _verify_compute(item)
-                return _with(defined, item.target.name)
+                return with_name(defined, item.target.name)
             case ReadItem(target, tensor):
                 if any(size != 1 for size in tensor.fake.shape):
                     raise _Fault(f"`{tensor.name}` is {var_type(tensor)}, not one element")
                 if kind_of_element(tensor.fake.dtype) is not target.kind:
                     raise _Fault(f"an element of {var_type(tensor)} is no {target.kind.value}")
-                return _with(defined, target.name)
+                return with_name(defined, target.name)
             case Bind():
                 self._verify_bind(item)
-                return _with(defined, item.symbol)
+                return with_name(defined, item.symbol)
             case Assign(target, source):
                 return self._assign(defined, target, source)
             case DataSized():
@@ -227,8 +225,9 @@ class _Verifier:
                 return self._list_item(item, defined)
             case If():
                 _want(item.condition, BOOL)
-                then, orelse = self._body(item.then, defined), self._body(item.orelse, defined)
-                return _meet(then, orelse)
+                name = item.condition.name
+                then = self._body(item.then, where(defined, name, True))
+                return meet(then, self._body(item.orelse, where(defined, name, False)))
             case Switch():
                 return self._switch(item, defined)
             case While():
@@ -246,7 +245,7 @@ class _Verifier:
             case _:
                 assert_never(item)
 
-    def _uses(self, item: Item, defined: frozenset[str]) -> None:
+    def _uses(self, item: Item, defined: frozenset[Fact]) -> None:
         again = (item.again.name,) if isinstance(item, While) else ()
         for variable in reads_of(item):
             if variable.name not in defined and variable.name not in again:
@@ -258,7 +257,7 @@ class _Verifier:
             raise _Fault("a switch without arms")
         result = self._body(item.arms[0], defined)
         for arm in item.arms[1:]:
-            result = _meet(result, self._body(arm, defined))
+            result = meet(result, self._body(arm, defined))
         return result
 
     def _while(self, item: While, defined: Defined) -> Defined:
@@ -268,9 +267,9 @@ class _Verifier:
             end = self._body(item.body, start)
             if end is not None and item.again.name not in end:
                 raise _Fault(f"`{item.again.name}` has no value at the end of the body")
-            again = _meet(start, end)
+            again = meet(start, where(end, item.again.name, True))
             if again == start:
-                return end
+                return where(end, item.again.name, False)
             start = again
 
     # -- assignments ---------------------------------------------------------------------------
@@ -281,11 +280,11 @@ class _Verifier:
             case TensorVar(), TensorVar():
                 return self._give(defined, target, source.fake, source.fake.shape)
             case ListVar(), ListVar() if _same_list(target, source):
-                return _with(defined, target.name)
+                return with_name(defined, target.name)
             case NumberVar(), NumberVar() | int() | float() | bool() if (
                 _kind(source) is target.kind
             ):
-                return _with(defined, target.name)
+                return with_name(defined, target.name, source)
             case _:
                 shown = var_type(source) if isinstance(source, Var) else repr(source)
                 raise _Fault(f"`{target.name}` is {var_type(target)}, the value {shown}")
@@ -299,7 +298,7 @@ class _Verifier:
         loose = loose_sizes(target.fake, sizes, free)
         if loose is None or value.dtype != target.fake.dtype:
             raise _Fault(f"`{target.name}` is {var_type(target)}, the value {type_text(value)}")
-        return None if defined is None else (defined - loose.keys()) | {target.name}
+        return None if defined is None else frozenset((defined - loose.keys()) | {target.name})
 
     def _writable(self, name: str) -> None:
         if name in self._weights:
@@ -397,7 +396,7 @@ class _Verifier:
             assert target is not None
             for arg in args:
                 _verify_element(_list(target), arg)
-            return _with(defined, target.name)
+            return with_name(defined, target.name)
         form = _LIST_ARGUMENTS[item.op]
         if len(form) != len(args):
             raise _Fault(f"{item.op} with {len(args)} operands, expected {len(form)}")
@@ -420,7 +419,7 @@ class _Verifier:
             return self._from_list(item, owner, target, defined)
         elif not _same_list(owner, target):
             raise _Fault(f"`{target.name}` is {var_type(target)}, the value {var_type(owner)}")
-        return _with(defined, target.name)
+        return with_name(defined, target.name)
 
     def _from_list(self, item: ListItem, owner: ListVar, target: Var, defined: Defined) -> Defined:
         """An element, or all elements as one tensor."""
@@ -428,7 +427,7 @@ class _Verifier:
         if isinstance(element, NumberKind):
             if item.op not in ("get", "pop") or _kind(target) is not element:
                 raise _Fault(f"`{target.name}` is {var_type(target)}, not from {var_type(owner)}")
-            return _with(defined, target.name)
+            return with_name(defined, target.name)
         if not isinstance(target, TensorVar):
             raise _Fault(f"`{target.name}` is {var_type(target)}, not a tensor")
         sizes = [self._size_in_list(size) for size in element.shape]
@@ -542,16 +541,6 @@ def _shown(operand: Any) -> str:
     if isinstance(operand, Var):
         return f"`{operand.name}` ({var_type(operand)})"
     return repr(operand)
-
-
-def _with(defined: Defined, name: str) -> Defined:
-    return None if defined is None else defined | {name}
-
-
-def _meet(a: Defined, b: Defined) -> Defined:
-    if a is None or b is None:
-        return b if a is None else a
-    return a & b
 
 
 def _shell_fault(message: str) -> NoReturn:

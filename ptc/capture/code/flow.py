@@ -87,13 +87,16 @@ class PlaceFlow:
     is a further entry, since only an exception leads there.
 
     A place is named by the index of its first copy. `members` gives for the header of each loop
-    the places that lie in it (its natural loop), the header included.
+    the places that lie in it (its natural loop), the header included. `meetings` says for each
+    place where the ways from it come together again (EXIT if they do not), leaving aside those that
+    return, raise, or leave the innermost loop: these end for themselves.
     """
 
     place: Mapping[int, int]
     successors: Mapping[int, tuple[int, ...]]
     parents: Mapping[int, int]  # immediate post-dominators
     members: Mapping[int, frozenset[int]]
+    meetings: Mapping[int, int]
 
     def meeting(self, places: Iterable[int]) -> int:
         """The first place that every path from each of `places` passes through, EXIT if none. Paths
@@ -126,19 +129,78 @@ def place_flow(code: CodeType) -> PlaceFlow:
         first: (*targets, place[handler]) if (handler := handlers[first]) in place else targets
         for first, targets in edges.items()
     }
+    loops = _natural_loops(raising, place[graph.entry])
+    parents = _parents(edges)
+    return PlaceFlow(place, edges, parents, loops, _meetings(edges, loops, parents))
+
+
+def _parents(edges: Mapping[int, tuple[int, ...]]) -> dict[int, int]:
+    """Immediate post-dominators of places."""
     names = list(edges)
     numbers = {name: number for number, name in enumerate(names)} | {EXIT: EXIT}
     blocks = tuple(
         Block(number, (first,), tuple(numbers[edge] for edge in edges[first]))
         for number, first in enumerate(names)
     )
-    parents = post_dominators(blocks)
-    return PlaceFlow(
-        place,
-        edges,
-        {names[i]: names[p] if p != EXIT else EXIT for i, p in enumerate(parents)},
-        _natural_loops(raising, place[graph.entry]),
-    )
+    found = post_dominators(blocks)
+    return {names[i]: names[p] if p != EXIT else EXIT for i, p in enumerate(found)}
+
+
+def _meetings(
+    edges: Mapping[int, tuple[int, ...]],
+    loops: Mapping[int, frozenset[int]],
+    parents: Mapping[int, int],
+) -> dict[int, int]:
+    by_header: dict[int, dict[int, int]] = {}
+    meetings: dict[int, int] = {}
+    for place, targets in edges.items():
+        if len(targets) == 1:
+            meetings[place] = targets[0]
+            continue
+        around = [header for header, members in loops.items() if place in members]
+        header = min(around, key=lambda one: len(loops[one]), default=EXIT)
+        if header not in by_header:
+            by_header[header] = _going_on(edges, header)
+        meetings[place] = _meeting(targets, by_header[header], parents.get(place, EXIT))
+    return meetings
+
+
+def _going_on(edges: Mapping[int, tuple[int, ...]], header: int) -> dict[int, int]:
+    """Immediate post-dominators among the places from which a way leads on: back to the header of
+    the loop, or without one to the last place that returns."""
+    last = header
+    if header == EXIT:
+        last = max((place for place, targets in edges.items() if EXIT in targets), default=EXIT)
+    ways = {
+        place: (EXIT,) if place == last else tuple(edge for edge in targets if edge != EXIT)
+        for place, targets in edges.items()
+    }
+    predecessors: dict[int, set[int]] = {place: set() for place in ways}
+    for place, targets in ways.items():
+        for target in targets:
+            if target != EXIT:
+                predecessors[target].add(place)
+    alive = {last, *_reaching(last, EXIT, predecessors)} if last != EXIT else set()
+    kept = {
+        place: tuple(edge for edge in targets if edge in alive or edge == EXIT)
+        for place, targets in ways.items()
+        if place in alive
+    }
+    return _parents(kept) if kept else {}
+
+
+def _meeting(targets: tuple[int, ...], parents: Mapping[int, int], otherwise: int) -> int:
+    chains: list[list[int]] = []
+    for target in targets:
+        if target in parents:
+            chain = [target]
+            while chain[-1] != EXIT:
+                chain.append(parents[chain[-1]])
+            chains.append(chain)
+    if not chains:
+        return otherwise
+    shared = frozenset(chains[0]).intersection(*chains[1:])
+    return next((place for place in chains[0] if place in shared), EXIT)
 
 
 def _natural_loops(edges: Mapping[int, tuple[int, ...]], entry: int) -> dict[int, frozenset[int]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _INT, _FLOAT, _BOOL = NumberKind.INT, NumberKind.FLOAT, NumberKind.BOOL
 KINDS: Mapping[type, NumberKind] = {int: _INT, float: _FLOAT, bool: _BOOL}
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "not", "bool"})
-_ALWAYS_FLOAT = frozenset({"truediv", "float", "round_to"})
+_ALWAYS_FLOAT = frozenset({"truediv", "float"})
 _TO_INT = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc", "math.isqrt",
                      "math.gcd", "invert", "lshift", "rshift"})  # fmt: skip
 _BITWISE = frozenset({"and", "or", "xor"})
@@ -95,6 +95,8 @@ def _result_kind(op: str, kinds: list[NumberKind], values: list[Value]) -> Numbe
         return _INT
     if op in _ALWAYS_FLOAT or op.startswith("math."):
         return _FLOAT
+    if op == "round_to":
+        return _FLOAT if kinds[0] is _FLOAT else _INT
     if op == "pow" and _FLOAT not in kinds:
         exponent = values[1]
         return _FLOAT if exponent.is_constant() and exponent.constant() < 0 else _INT

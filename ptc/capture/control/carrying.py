@@ -13,27 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.merging import same_kind_of_tensor
+from ptc.capture.control.merging import described, same_kind_of_tensor
 from ptc.capture.control.states import Place, State
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import MISSING, ChoiceValue
-from ptc.capture.values.constants import ConstantIterator, ConstantValue
-from ptc.capture.values.containers import SequenceIterator, TupleValue
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
-from ptc.capture.values.iterators import IteratorValue
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, NumberKind, NumberVar, Var
 
 if TYPE_CHECKING:
     from ptc.capture.control.loops import LoopContext
     from ptc.capture.control.machine import ControlMachine
-
-#: Plain data that says how far an iterator is: it may become a number that data decides.
-COUNTERS: tuple[tuple[type, str], ...] = (
-    (SequenceIterator, "position"), (ConstantIterator, "position"), (IteratorValue, "produced"),
-)  # fmt: skip
-
 
 class Uncarriable(BaseException):
     """The content of a location has no lasting form yet."""
@@ -171,7 +164,7 @@ class Carried:
     def _changed(self, again: State) -> Iterator[Location]:
         yield from self._frame_locations(again)
         for key, (place, content) in again.cells.items():
-            if not self.vm.is_fact_table(place.owner):
+            if not self.vm.is_fact_table(place.owner) and not self.vm.is_loop(place.owner):
                 yield from self._place_locations(key, place, content)
 
     def _frame_locations(self, again: State) -> Iterator[Location]:
@@ -205,7 +198,7 @@ class Carried:
         if place.kind == "attribute":
             yield Location(
                 key,
-                f"the {place.name} of {describe(place.owner)}",
+                f"the {place.name} of {described(place.owner)}",
                 lambda state: state.cells[key][1],  # type: ignore[union-attr]
                 lambda value: journal.assign(place.owner, place.name, value),
                 MISSING,
@@ -363,7 +356,3 @@ def parts(form: Value) -> Iterator[Value]:
     if isinstance(form, TupleValue):
         for item in form.items:
             yield from parts(item)
-
-
-def describe(owner: Any) -> str:
-    return owner.describe() if isinstance(owner, Value) else type(owner).__name__

@@ -4,6 +4,7 @@ used, and what nothing uses is left out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -11,9 +12,11 @@ import torch.fx
 
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.machine import ControlMachine
+from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.tensors import declare
 from ptc.capture.control.writer import Block
 from ptc.capture.effects import refuse_effects
+from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.program_structure import CallArguments, Describer
 from ptc.capture.torch_program import identifier_class
@@ -35,6 +38,7 @@ from ptc.graph.control import (
     Item,
     ListItem,
     ListVar,
+    NumberKind,
     NumberVar,
     Raise,
     ReadItem,
@@ -44,7 +48,7 @@ from ptc.graph.control import (
     Var,
     While,
 )
-from ptc.graph.program import CapturedProgram, DimRange, InputKind, Leaf, ProgramOutput, Structure
+from ptc.graph.program import CapturedProgram, DimRange, Leaf, ProgramOutput, Structure
 from ptc.graph.symbols import symbols_of
 
 
@@ -89,17 +93,72 @@ class _Result(Describer):
         return source
 
 
+@dataclass(slots=True)
+class _Variants:
+    """The structures that a result has, depending on data: which one, says `selector`."""
+
+    vm: ControlMachine
+    collector: _Result
+    selector: NumberVar
+    structures: list[Structure] = field(default_factory=list[Structure])
+
+    def explore(self, result: Value, body: Body) -> None:
+        """Describe the result at the end of `body`, in arms of its own where it takes an answer."""
+        vm = self.vm
+        with vm.at_end_of(body):
+            try:
+                structure = self.collector.describe(result, "")
+            except Fork as fork:
+                self._branch(result, fork.question)
+                return
+            if structure not in self.structures:
+                self.structures.append(structure)
+                if len(self.structures) > _MOST_VARIANTS:
+                    raise GraphBreak(
+                        "PTC-B011", "the result has too many structures that data decides",
+                        "return one structure, with None or empty tensors in it",
+                    )  # fmt: skip
+            vm.writer.add(Assign(self.selector, self.structures.index(structure)))
+
+    def _branch(self, result: Value, question: Question) -> None:
+        vm = self.vm
+        selector = question.selector(vm)
+        vm.writer.flush()
+        bodies: list[Body] = []
+        excluded = impossible(question, vm)
+        for answer in range(question.count):
+            arm = Body()
+            bodies.append(arm)
+            if answer not in excluded:
+                mark = vm.journal.mark()
+                question.assume(vm, answer)
+                self.explore(result, arm)
+                vm.journal.rollback(mark)
+        if selector.kind is NumberKind.BOOL:
+            vm.writer.add(If(selector, bodies[0], bodies[1], None, "return"))
+        else:
+            vm.writer.add(Switch(selector, tuple(bodies), None, "return"))
+
+
+_MOST_VARIANTS = 64
+
+
 def finish(
     vm: ControlMachine, frame: Frame, result: Value | None, arguments: CallArguments, name: str
 ) -> ControlProgram:
     """The program of a frame that returned `result`; None: it never returns."""
     notes = refuse_effects(vm.effects, frame.code)
     collector = _Result(vm)
-    structure = collector.describe(result, "") if result is not None else None
+    variants = _Variants(vm, collector, NumberVar(vm.writer.name("n"), NumberKind.INT))
+    if result is not None:
+        variants.explore(result, vm.writer.root)
+    structures = variants.structures
+    varies = len(structures) > 1
     described = arguments.structure(vm, _Arguments(vm))
     vm.writer.flush()
     body = vm.writer.root
-    _prune(body, {output.value.name for output in collector.outputs})
+    wanted = {output.value.name for output in collector.outputs}
+    _prune(body, wanted | ({variants.selector.name} if varies else set()))
     _close(vm, body, name)
     return ControlProgram(
         inputs=tuple(vm.homes.inputs.values()),
@@ -110,7 +169,9 @@ def finish(
         dims=_dims(vm, [value.fake for value in vm.homes.inputs], vm.fakes.dims),
         sizes=dict(vm.fakes.data_dims),
         arguments=described,
-        result=structure,
+        result=structures[0] if len(structures) == 1 else None,
+        variants=tuple(structures) if varies else (),
+        selector=variants.selector if varies else None,
         written=frozenset(vm.homes.written),
         name=name,
         location=frame.location(),
@@ -291,5 +352,3 @@ def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
 def _ordered_inputs(block: Block) -> Any:
     return tuple(block.inputs)
 
-
-__all__ = ["InputKind", "finish"]

@@ -189,7 +189,7 @@ def branch(
     meet."""
     flow = place_flow(frame.code)
     place = flow.place.get(frame.ip, EXIT)
-    meeting = flow.parents.get(place, EXIT)
+    meeting = flow.meetings.get(place, EXIT)
     location, construct = frame_location(frame), vm.construct(frame)
     bodies: list[Body] = []
     outcomes: list[Outcome] = []

@@ -16,7 +16,15 @@ import sympy
 import torch
 import torch.fx
 
-from ptc.capture.control import arithmetic, effects, indexing, operands, tensors, text
+from ptc.capture.control import (
+    arithmetic,
+    effects,
+    indexing,
+    library,
+    operands,
+    tensors,
+    text,
+)
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance
 from ptc.capture.control.loops import LoopContext
@@ -37,7 +45,7 @@ from ptc.capture.torch_graph import GraphBuilder
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
-from ptc.capture.values.choices import ChoiceValue
+from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_numbers import SymbolicNumber
@@ -263,6 +271,10 @@ class ControlMachine(TorchMachine):
     def is_fact_table(self, owner: Any) -> bool:
         return id(owner) in self._fact_tables
 
+    @staticmethod
+    def is_loop(owner: Any) -> bool:
+        return isinstance(owner, LoopContext)
+
     def is_cache(self, owner: Any) -> bool:
         return self.is_fact_table(owner)
 
@@ -467,7 +479,34 @@ class ControlMachine(TorchMachine):
     def hash_key(self, value: Value) -> Any:
         return super().hash_key(self.settle(value))
 
+    def present(self, value: Value) -> Value | None:
+        if not may_be_missing(value):
+            return value
+        settled = self.settle(value)
+        return None if settled is MISSING else settled
+
+    def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
+        for hashed, (key, value) in list(entries.items()):
+            if not may_be_missing(value):
+                continue
+            settled = self.settle(value)
+            if settled is MISSING:
+                rest = {k: entry for k, entry in entries.items() if k != hashed}
+                self.journal.replace_dict(entries, rest)
+            else:
+                self.journal.put(entries, hashed, (key, settled))
+
     # -- calls ---------------------------------------------------------------------------------
+
+    def call_builtin(
+        self, function: Any, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        result = library.call_on_data(self, function, args, kwargs)
+        return super().call_builtin(function, args, kwargs) if result is None else result
+
+    def symbolic_extreme(self, name: str, values: list[Value]) -> Value | None:
+        found = library.extreme(self, name, values)
+        return super().symbolic_extreme(name, values) if found is None else found
 
     def is_traced(self, function: FunctionValue) -> bool:
         """Whether a call of the function runs its bytecode."""

@@ -16,9 +16,11 @@ from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.choices import MISSING, ChoiceValue
-from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.constants import ConstantIterator, ConstantValue
+from ptc.capture.values.containers import SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.iterators import IteratorValue
+from ptc.capture.values.mappings import DictIterator
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
 
@@ -26,6 +28,20 @@ if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 _ABSENT: Any = object()
+
+
+#: Plain data that says how far an iterator is: it may become a number that data decides.
+_COUNTERS: tuple[tuple[type, str], ...] = (
+    (SequenceIterator, "position"), (ConstantIterator, "position"), (DictIterator, "position"),
+    (IteratorValue, "produced"),
+)  # fmt: skip
+AT_END = 2**62
+
+
+def is_counter(place: Place) -> bool:
+    return place.kind == "attribute" and any(
+        isinstance(place.owner, cls) and place.name == name for cls, name in _COUNTERS
+    )
 
 
 class Unmergeable(Exception):
@@ -98,12 +114,27 @@ class Merger:
 
     def _content(self, place: Place, contents: list[Any]) -> Any:
         if place.kind == "attribute":
-            return self.any(contents)
+            if self.vm.is_loop(place.owner):
+                return max(contents)
+            if is_counter(place) and len({repr(content) for content in contents}) > 1:
+                return self._counter(contents)
+            try:
+                return self.any(contents)
+            except Unmergeable as refused:
+                raise Unmergeable(f"{place.name} of {described(place.owner)}: {refused}") from None
         if place.kind == "dict":
             return self._dict(place, contents)
         if place.kind == "list":
             return self._list(place, contents)
         raise Unmergeable("a generator runs in one arm and not in another")
+
+    def _counter(self, contents: list[Any]) -> Value:
+        """How far an iterator is. One that has come to its end is behind all elements."""
+        values = [
+            content if isinstance(content, Value) else ConstantValue(content)
+            for content in (AT_END if content == -1 else content for content in contents)
+        ]
+        return self._number_variable(values)
 
     def any(self, contents: list[Any]) -> Any:
         """Content of any kind: values, pairs of them, or plain data, which must be equal."""
@@ -123,7 +154,7 @@ class Merger:
         except Exception:  # comparison of foreign objects
             same = False
         if not same:
-            raise Unmergeable("something that cannot depend on data differs between the arms")
+            raise Unmergeable(f"{contents[0]!r:.60} differs from {contents[-1]!r:.60}")
         return first
 
     def _dict(self, place: Place, contents: list[dict[Any, Any]]) -> dict[Any, Any]:
@@ -258,6 +289,10 @@ class Merger:
             parts = [test, ConstantValue(new), result]
             result = computed(self.vm, "select", parts, NumberKind.INT)
         return operand(self.vm, result)
+
+
+def described(owner: Any) -> str:
+    return owner.describe() if isinstance(owner, Value) else type(owner).__name__
 
 
 def same_kind_of_tensor(values: Sequence[TensorValue]) -> bool:

@@ -7,6 +7,7 @@ only when a later block asks for it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,7 +63,10 @@ class Block:
         value: Any,
         stack: tuple[Location, ...],
     ) -> torch.fx.Node:
-        node = self.graph.create_node(op, target, args, kwargs)
+        with warnings.catch_warnings():
+            # torch.fx warns of sizes that stand for themselves
+            warnings.simplefilter("ignore")
+            node = self.graph.create_node(op, target, args, kwargs)
         node.meta["val"] = value
         node.meta["stack"] = stack
         node.meta["location"] = stack[-1] if stack else None

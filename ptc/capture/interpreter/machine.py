@@ -200,6 +200,10 @@ class Machine:
             if known is None:
                 self.guard("KEYS", source, fixed(keys, "keys"))
 
+    def list_changed(self, value: ListValue) -> None:
+        """The content of a list was changed."""
+        self.effects.changed(value)
+
     def iterator_advanced(self, iterator: Value) -> None:
         if iterator.source is not None:
             self.effects.advanced(iterator)
@@ -391,6 +395,13 @@ class Machine:
     def instance_check(self, cls: type, value: Value) -> bool | None:
         """`isinstance` against a class with a library's own `__instancecheck__`."""
         return None
+
+    def present(self, value: Value) -> Value | None:
+        """What is under a key; None if it turns out that the key is absent."""
+        return value
+
+    def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
+        """Find out which keys are there."""
 
     def range_by_data(self, args: list[Value]) -> Value | None:
         """`range(*args)` where a bound depends on data; None where none does."""

@@ -52,3 +52,7 @@ class ChoiceValue(Value):
 
     def rebuild(self, emit: Rebuilder) -> str:
         raise NotConstant(self)
+
+
+def may_be_missing(value: Value) -> bool:
+    return isinstance(value, ChoiceValue) and MISSING in value.alternatives

@@ -51,7 +51,7 @@ class DictValue(Instance):
         hashed = vm.hash_key(key)
         entry = self.entries.get(hashed)
         if entry is not None:
-            return entry[1]
+            return vm.present(entry[1])
         if self.complete:
             return None
         if not (key.is_constant() and is_immutable(key.constant())):
@@ -98,6 +98,7 @@ class DictValue(Instance):
     def load_all(self, vm: Machine) -> None:
         """Wrap every entry of the real dictionary and guard its keys."""
         if self.complete:
+            vm.settle_entries(self.entries)
             return
         if not self.trusted:
             vm.guard_keys(self.keys_source(), real_keys(self.obj))
