@@ -1,7 +1,8 @@
 """Does a library with control flow do what eager does? Results, texts, exceptions and state.
 
-Each input set is run twice in a row where the program keeps state. Which arms no input exercised is
-told by the reference interpreter. How tensors are judged is `verify`'s business.
+Each input set is run twice in a row where the program keeps state. The reference interpreter tells
+which arms no input exercised; where there are such, changed inputs are tried. How tensors are
+judged is `verify`'s business.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
 from ptc.artifact.input_sets import InputSet
 from ptc.artifact.observe import Emitted, Observed, observe_eager, observe_library
@@ -39,25 +42,74 @@ def verify_control_entry(
     sets: Iterable[InputSet],
 ) -> Verification:
     """Run the entry and eager `function` on every input set and compare all that can be seen."""
-    eager_call = _own_copy(function)
-    exact_call = double_reference(function)
-    repeats = 2 if program.state or program.written else 1
-    coverage = Coverage(program)
-    own_state: dict[str, Any] = {}
-    checks: list[OutputCheck] = []
-    compared = 0
-    for number, given in enumerate(sets):
-        compared += 1
-        for _ in range(repeats):
-            eager = observe_eager(eager_call, given.args, given.kwargs)
+    comparison = _Comparison(function, artifact, entry, program)
+    first: InputSet | None = None
+    for given in sets:
+        first = first or given
+        comparison.compare(given)
+    for change in _CHANGES if first is not None else ():
+        if not comparison.coverage.unreached():
+            break
+        assert first is not None
+        comparison.compare(_changed(first, change), tentative=True)
+    notes = tuple(str(arm) for arm in comparison.coverage.unreached())
+    return Verification(tuple(comparison.checks), comparison.compared, notes)
+
+
+class _Comparison:
+    """Eager, its float64 run and the library, each with state of its own, call by call."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        artifact: LoadedArtifact,
+        entry: str,
+        program: ControlProgram,
+    ) -> None:
+        self.artifact, self.entry, self.program = artifact, entry, program
+        self.eager_call = _own_copy(function)
+        self.exact_call = double_reference(function)
+        self.coverage = Coverage(program)
+        self.state: dict[str, Any] = {}  # the interpreter's
+        self.checks: list[OutputCheck] = []
+        self.compared = 0
+
+    def compare(self, given: InputSet, *, tentative: bool = False) -> None:
+        """Compare one input set. A `tentative` one may not fit the model: then nothing is said."""
+        number = self.compared
+        keeps_state = bool(self.program.state or self.program.written)
+        for _ in range(2 if keeps_state else 1):
+            eager = observe_eager(self.eager_call, given.args, given.kwargs)
             exact = None
-            if exact_call is not None:
-                exact = observe_eager(exact_call, given.args, given.kwargs)
-            actual = observe_library(artifact, entry, given.args, given.kwargs)
-            checks += _compared(number, actual, eager, exact)
-            _cover(artifact, entry, program, given, own_state, coverage)
-    notes = tuple(str(arm) for arm in coverage.unreached())
-    return Verification(tuple(checks), compared, notes)
+            if self.exact_call is not None:
+                exact = observe_eager(self.exact_call, given.args, given.kwargs)
+            actual = observe_library(self.artifact, self.entry, given.args, given.kwargs)
+            if tentative and (actual.failure or (eager.raised and not actual.raised)):
+                return
+            self.checks += _compared(number, actual, eager, exact)
+            _cover(self.artifact, self.entry, self.program, given, self.state, self.coverage)
+        self.compared += 1
+
+
+def _changed(given: InputSet, change: Callable[[torch.Tensor], torch.Tensor]) -> InputSet:
+    """The set with every floating-point tensor changed."""
+
+    def changed(value: torch.Tensor) -> torch.Tensor:
+        return change(value) if value.is_floating_point() else value
+
+    args, kwargs = pytree.tree_map_only(torch.Tensor, changed, (given.args, given.kwargs))
+    return replace(given, args=args, kwargs=kwargs)
+
+
+#: What may take a model to arms that other inputs do not reach.
+_CHANGES: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+    torch.neg,
+    torch.zeros_like,
+    lambda x: x * 16,
+    lambda x: x / 16,
+    lambda x: x * -16,
+    lambda x: x + 1,
+)
 
 
 def _own_copy(function: Callable[..., Any]) -> Callable[..., Any]:
