@@ -195,29 +195,36 @@ def lower_prod(ctx: LoweringContext, x: TensorValue, dtype: torch.dtype | None) 
 
 
 def _extreme(
-    ctx: LoweringContext, x: TensorValue, dims: Sequence[int], keepdim: bool, largest: bool
+    ctx: LoweringContext,
+    x: TensorValue,
+    dims: Sequence[int],
+    keepdim: bool,
+    largest: bool,
+    chooses: bool = True,
 ) -> TensorValue:
     if x.dtype is DType.BOOL:
         op, init = ("any" if largest else "all"), b.literal(not largest, DType.BOOL)
-        return reduction(ctx, x, dims, keepdim, op, init, same, same, DType.BOOL, chooses=True)
+        return reduction(ctx, x, dims, keepdim, op, init, same, same, DType.BOOL, chooses=chooses)
     acc = compute_type(x.dtype)
     init = lowest(acc) if largest else highest(acc)
     op = "max" if largest else "min"
     return reduction(
-        ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), same, x.dtype, chooses=True
+        ctx, x, dims, keepdim, op, init, lambda v: b.cast(v, acc), same, x.dtype, chooses=chooses
     )
 
 
 @lowers(aten.amax.default)
 def lower_amax(ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool) -> TensorValue:
-    """Largest over dims; NaN wins."""
-    return _extreme(ctx, x, normal_dims(dim, len(x.shape)), keepdim, largest=True)
+    """Largest over dims; NaN wins. Of nothing the identity: logsumexp's decomposition needs it."""
+    dims = normal_dims(dim, len(x.shape))
+    return _extreme(ctx, x, dims, keepdim, largest=True, chooses=False)
 
 
 @lowers(aten.amin.default)
 def lower_amin(ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool) -> TensorValue:
-    """Smallest over dims; NaN wins."""
-    return _extreme(ctx, x, normal_dims(dim, len(x.shape)), keepdim, largest=False)
+    """Smallest over dims; NaN wins. Of nothing the identity: logsumexp's decomposition needs it."""
+    dims = normal_dims(dim, len(x.shape))
+    return _extreme(ctx, x, dims, keepdim, largest=False, chooses=False)
 
 
 @lowers(aten.max.default)
