@@ -206,12 +206,24 @@ def _fallback(vm: Any, function: Any, args: list[Value], kwargs: dict[str, Value
         return vm.torch_call("call_function", function, list(args), kwargs)
     if id(function) in _LEAVES:
         return vm.torch_call("call_function", function, list(args), kwargs)
+    if getattr(function, "__module__", None) == "math":
+        return _math_of_tensor(vm, function, args, kwargs)
     owner = getattr(function, "__objclass__", None)
     if owner in _TENSOR_BASES:
         name = function.__name__
         if args and isinstance(args[0], TensorValue):
             return method_call(vm, name, args, kwargs)
     return None
+
+
+def _math_of_tensor(
+    vm: Any, function: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """A function of `math` reads the number of a tensor."""
+    if not any(isinstance(arg, TensorValue) for arg in args):
+        return None
+    read = [arg.convert(vm, float) if isinstance(arg, TensorValue) else arg for arg in args]
+    return vm.call_builtin(function, read, kwargs)
 
 
 FALLBACKS.insert(0, _fallback)
@@ -310,6 +322,8 @@ def _math_sqrt(vm: Any, value: Value) -> Value:
             number,
             lambda: vm.number_node(torch._sym_sqrt, [value], number),  # type: ignore[attr-defined]
         )
+    if isinstance(value, TensorValue):
+        value = value.convert(vm, float) or value
     return vm.evaluate(math.sqrt, value.constant())
 
 

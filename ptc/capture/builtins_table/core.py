@@ -346,6 +346,10 @@ def _number_function(vm: Machine, host: Any, special: str, value: Value, *rest: 
     if method is not None:
         return vm.call(method, [value, *rest])
     bound = vm.getattr_or_none(value, special) if hasattr(value.cls, special) else None
+    if bound is None and host in (math.floor, math.ceil):
+        number = value.convert(vm, float)  # what has no such method is taken for a float
+        if number is not None:
+            return _number_function(vm, host, special, number)
     if bound is None:
         kind = value.cls.__name__
         raise vm.type_error(f"bad operand type for {host.__name__}(): '{kind}'")

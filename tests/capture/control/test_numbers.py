@@ -1,0 +1,114 @@
+"""Python numbers that data decides: `math`, methods of int and float, builtin functions."""
+
+# ruff: noqa: RUF057 (rounding ints is tested)
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import pytest
+import torch
+
+from tests.capture.control.checking import check
+
+A = torch.tensor([1.5, 2.25, -0.5, 3.0])
+B = torch.tensor([-1.25, -2.5, 0.75, 0.0])
+C = torch.tensor([2.0, 4.0, 0.0, 0.0])
+D = torch.tensor([2.5, 2.5, 7.0, 1.0])
+Row = torch.Tensor
+
+
+def functions_of_math(x: Row) -> Any:
+    v = float(x.abs().sum()) + 0.5
+    n = int(v)
+    return [
+        math.sqrt(v), math.exp(-v), math.log(v), math.log2(v), math.log10(v), math.log1p(v),
+        math.expm1(v), math.sin(v), math.cos(v), math.tan(v), math.atan(v), math.atan2(v, 2),
+        math.asin(1 / v), math.acos(1 / v), math.sinh(v), math.cosh(v), math.tanh(v),
+        math.hypot(v, n), math.fmod(v, 2), math.copysign(v, -1.0), math.isnan(v), math.isinf(v),
+        math.isfinite(v), math.degrees(v), math.radians(v), math.erf(v), math.fabs(v),
+        math.ceil(v), math.floor(v), math.trunc(v), math.pow(v, 2), math.isqrt(n),
+        math.gcd(n, 12), math.log(v, 3), math.prod([v, 2.0]), math.isclose(v, 7.75),
+        math.isclose(v, n, rel_tol=0.2),
+    ]  # fmt: skip
+
+
+def tensors_in_math(x: Row) -> Any:
+    whole = x.to(torch.int64)
+    return (
+        math.exp(x[0]), math.floor(x.sum()), math.sqrt(x.abs().sum()), math.ceil(x[1]),
+        math.atan2(x[0], x[1]), math.pow(x[1], 2), math.isnan(x[0]), math.gcd(whole[0], 4),
+    )  # fmt: skip
+
+
+def domain_error(x: Row) -> Any:
+    try:
+        return math.log(x.sum().item())
+    except ValueError as error:
+        return str(error)
+
+
+def rounding(x: Row) -> Any:
+    v = x.sum().item()
+    n = int(v)
+    return (
+        round(v, 2),
+        round(v),
+        v.__round__(1),
+        round(n),
+        round(n, 1),
+        round(v, None),
+        round(n, -1),
+    )
+
+
+def arithmetic_functions(x: Row) -> Any:
+    n = int(x.sum())
+    return (
+        divmod(n, 3), divmod(n, -3), abs(n), pow(n, 2), abs(x.sum().item()), operator.index(n),
+        operator.add(n, 1), operator.truth(n), float(n).conjugate(), n.__index__(), n.real,
+    )  # fmt: skip
+
+
+def extremes(x: Row) -> Any:
+    a, b = x[0].item(), x[1].item()
+    n = int(a)
+    return (
+        min(a, b), max(a, b), max(a, b, 1.5), min([a, b, 0.0]), max(n, 2), sum([a, b]),
+        sum([a, b], 1.0), max(a, b, key=lambda v: -v), max(n, 1.5), max(True, n), min(n, 1, 2),
+    )  # fmt: skip
+
+
+def not_a_number(x: Row) -> Any:
+    a, b = x[0].item(), x[1].item()
+    return max(a, b), max(b, a), min(a, b), min(b, a), math.isclose(a, b), a.is_integer()
+
+
+def methods(x: Row) -> Any:
+    v = x[0].item()
+    n = int(v * 100)
+    return v.is_integer(), n.bit_length(), n.bit_count(), isinstance(v, float), type(n) is int
+
+
+def ordered(x: Row) -> Any:
+    a, b, c = x.tolist()[:3]
+    return sorted([a, b, c]), sorted([a, b, c], reverse=True), sorted([(a, 1), (b, 2)])[0][1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        functions_of_math, tensors_in_math, domain_error, rounding, arithmetic_functions, extremes,
+        methods, ordered,
+    ],
+)  # fmt: skip
+def test_numbers(function: Any) -> None:
+    check(function, A, B, C, D)
+
+
+def test_not_a_number() -> None:
+    nan, inf = math.nan, math.inf
+    pairs = [(nan, 1.0), (1.0, nan), (nan, nan), (inf, inf), (inf, -inf), (0.0, -0.0), (1.0, inf)]
+    check(not_a_number, *[torch.tensor(pair) for pair in pairs])
