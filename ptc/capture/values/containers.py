@@ -7,6 +7,7 @@ by `effects` when the segment ends.
 from __future__ import annotations
 
 import collections
+import itertools
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +22,21 @@ if TYPE_CHECKING:
     from ptc.capture.rebuild import Rebuilder
 
 
-class SequenceValue(Instance):
-    """What lists, tuples and deques share. `items` changes through the journal only."""
+#: Moments of the capture, for telling what was made since one of them.
+MOMENTS = itertools.count()
 
-    __slots__ = ("items",)
+
+class SequenceValue(Instance):
+    """What lists, tuples and deques share. `items` changes through the journal only; `born` is the
+    moment when the value was made. `maxlen` is a deque's."""
+
+    __slots__ = ("born", "items", "maxlen")
 
     def __init__(self, items: list[Value], klass: type, source: Source | None = None) -> None:
         super().__init__(klass, source)
         self.items = items
+        self.maxlen: int | None = None
+        self.born = next(MOMENTS)
 
     def truth(self, vm: Machine) -> bool:
         return bool(self.items)
@@ -157,11 +165,11 @@ class ListValue(SequenceValue):
     def assign(self, vm: Machine, items: list[Value]) -> None:
         """Replace the content."""
         vm.journal.replace_list(self.items, items)
-        vm.effects.changed(self)
+        vm.list_changed(self)
 
     def append(self, vm: Machine, value: Value) -> None:
         vm.journal.append(self.items, value)
-        vm.effects.changed(self)
+        vm.list_changed(self)
 
     def setitem(self, vm: Machine, key: Value, value: Value) -> None:
         items = list(self.items)
@@ -207,7 +215,7 @@ class ListValue(SequenceValue):
 class DequeValue(ListValue):
     """A collections.deque."""
 
-    __slots__ = ("maxlen",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -263,14 +271,16 @@ class SequenceIterator(Value):
 
     @property
     def cls(self) -> type:
-        empty: Any = {ListValue: [], TupleValue: (), DequeValue: collections.deque()}
-        return type(iter(empty[type(self.sequence)]))
+        for base in (list, tuple):
+            if issubclass(self.sequence.cls, base):
+                return type(iter(base()))
+        return type(iter(collections.deque()))
 
     def iterate(self, vm: Machine) -> Value:
         return self
 
     def next(self, vm: Machine) -> Value | None:
-        if not isinstance(self.position, int):
+        if not isinstance(self.position, int) or not isinstance(self.sequence, SequenceValue):
             return vm.next_by_data(self)
         if self.position < 0 or self.position >= len(self.sequence.items):
             # An exhausted list iterator stays so even if the list grows
@@ -281,8 +291,9 @@ class SequenceIterator(Value):
         vm.iterator_advanced(self)
         return element
 
-    def remaining(self, vm: Machine) -> int:
-        return len(self.rest())
+    def remaining(self, vm: Machine) -> int | None:
+        """How many elements are left; None if data decides."""
+        return len(self.rest()) if isinstance(self.sequence, SequenceValue) else None
 
     def element(self, vm: Machine, position: Value) -> Value:
         """The element at a position that data decides, which is in range."""
