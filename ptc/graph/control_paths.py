@@ -7,6 +7,8 @@ with a value, which bools are known and which names have a value if one of them 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 #: A name with a value, ("is", bool, its value), or ("if", bool, value, name).
 Fact = str | tuple[str, str, bool] | tuple[str, str, bool, str]
 #: What holds on every path to a place; None: no path leads there.
@@ -17,17 +19,31 @@ def with_name(defined: Defined, name: str, value: object = None) -> Defined:
     """After `name` got a value; what is known of a bool of that name is only `value`."""
     if defined is None:
         return None
-    kept = {fact for fact in defined if isinstance(fact, str) or fact[1] != name}
+    kept: set[Fact] = {fact for fact in defined if isinstance(fact, str) or fact[1] != name}
+    kept.add(name)
     if isinstance(value, bool):
         kept.add(("is", name, value))
-    return frozenset(kept | {name})
+    return frozenset(kept)
+
+
+def without(defined: frozenset[Fact], names: Collection[str]) -> frozenset[Fact]:
+    """After these names lost their values."""
+    return frozenset(
+        fact
+        for fact in defined
+        if (fact if isinstance(fact, str) else fact[-1] if len(fact) == 4 else "") not in names
+    )
 
 
 def where(defined: Defined, name: str, value: bool) -> Defined:
     """On the paths where the bool `name` has this value."""
     if defined is None or ("is", name, not value) in defined:
         return None
-    found = {fact[3] for fact in defined if len(fact) == 4 and fact[1:3] == (name, value)}
+    found = {
+        fact[3]
+        for fact in defined
+        if not isinstance(fact, str) and len(fact) == 4 and fact[1:3] == (name, value)
+    }
     return defined | found | {("is", name, value)}
 
 
@@ -41,21 +57,19 @@ def meet(a: Defined, b: Defined) -> Defined:
 def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
     """What holds on the joined path if a bool tells that it came by `one`, or was so before."""
     found: set[Fact] = set()
-    opposite = {fact[1]: fact[2] for fact in other if _is_known(fact)}
-    telling = [
-        (fact[1], fact[2])
-        for fact in one
-        if _is_known(fact) and opposite.get(fact[1]) is (not fact[2])
-    ]
+    opposite = _known(other)
+    telling = [pair for pair in _known(one).items() if opposite.get(pair[0]) is (not pair[1])]
     for fact in one:
-        if isinstance(fact, str) and fact not in other:
-            found.update(("if", name, value, fact) for name, value in telling)
-        elif len(fact) == 4 and not isinstance(fact, str):
+        if isinstance(fact, str):
+            if fact not in other:
+                found.update([("if", name, value, fact) for name, value in telling])
+        elif len(fact) == 4:
             _, name, value, what = fact
             if what in other or fact in other or ("is", name, not value) in other:
                 found.add(fact)
     return found
 
 
-def _is_known(fact: Fact) -> bool:
-    return not isinstance(fact, str) and len(fact) == 3
+def _known(facts: frozenset[Fact]) -> dict[str, bool]:
+    """The bools whose values are known."""
+    return {fact[1]: fact[2] for fact in facts if not isinstance(fact, str) and len(fact) == 3}

@@ -50,7 +50,7 @@ from ptc.graph.control_parts import (
     variable_of,
     variables_of,
 )
-from ptc.graph.control_paths import Defined, Fact, meet, where, with_name
+from ptc.graph.control_paths import Defined, Fact, meet, where, with_name, without
 from ptc.graph.control_printer import item_text
 from ptc.graph.control_types import (
     differs,
@@ -298,7 +298,7 @@ class _Verifier:
         loose = loose_sizes(target.fake, sizes, free)
         if loose is None or value.dtype != target.fake.dtype:
             raise _Fault(f"`{target.name}` is {var_type(target)}, the value {type_text(value)}")
-        return None if defined is None else frozenset((defined - loose.keys()) | {target.name})
+        return None if defined is None else without(defined, loose.keys()) | {target.name}
 
     def _writable(self, name: str) -> None:
         if name in self._weights:

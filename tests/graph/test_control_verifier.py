@@ -51,7 +51,7 @@ def start() -> tuple[ControlBuilder, TensorVar]:
     x = b.tensor("x", torch.zeros(2, 3))
     b.number("n", 1)
     b.number("f", 0.5)
-    b.number("c", True)
+    b.compute("c", BOOL, "gt", F, 0.25)
     b.at(7, "y = f(x)")
     return b, x
 
@@ -149,6 +149,39 @@ def test_what_one_arm_leaves_out() -> None:
     verify_control(b.finish(y))  # an arm that raises does not count
 
 
+def _early(known: bool) -> ControlProgram:
+    """`while`: one arm leaves the loop with a result, by a flag that only it sets."""
+    b, x = start()
+    go, h = NumberVar("go", BOOL), b.variable("h", torch.float32, 2, 3)
+    b.assign(h, x)
+    with b.inside(b.loop(go)):
+        done = b.test("done", lambda h: h.sum() > 9, h)
+        then, orelse = b.branch(done)
+        with b.inside(then):
+            b.segment(lambda h: h * 2, [h], "y")
+            b.assign(go, not known)
+        with b.inside(orelse):
+            (more,) = b.segment(lambda h: h + 1, [h], "more")
+            b.assign(h, more)
+            b.assign(go, known)
+    return b.finish(b.variable("y", torch.float32, 2, 3))
+
+
+def test_a_flag_tells_paths_apart() -> None:
+    """After the loop its condition is false, and with that the result has a value."""
+    verify_control(_early(True))
+    refused(_early(False), "output `output0` has no value on some path to the end")
+
+
+def test_an_arm_that_never_runs() -> None:
+    b, x = start()
+    on = b.number("on", True)
+    then, _ = b.branch(on)
+    with b.inside(then):
+        (y,) = b.segment(lambda x: x + 1, [x], "y")
+    verify_control(b.finish(y))
+
+
 def test_a_raise_ends_its_body() -> None:
     b, x = start()
     then, _ = b.branch(C)
@@ -186,6 +219,23 @@ def _sized(bound_again: bool) -> ControlProgram:
 def test_sizes_are_bound_anew_in_each_iteration() -> None:
     verify_control(_sized(True))
     refused(_sized(False), "is not bound at model.py:7")
+
+
+def test_a_size_that_a_flag_had_bound_is_bound_anew() -> None:
+    """What held while `c` was true no longer does once the tensor is another one."""
+    b, x = start()
+    (flat,) = b.segment(lambda x: x.reshape(-1) > 0, [x], "flat")
+    size = b.size("count")
+    found = b.variable("found", torch.int64, size, 1)
+    b.data_sized("nonzero", [found], flat)
+    then, _ = b.branch(C)
+    with b.inside(then):
+        b.bind_dim(size, found)
+    b.data_sized("nonzero", [found], flat)
+    again, _ = b.branch(C)
+    with b.inside(again):
+        b.segment(lambda found: found + 1, [found], "more")
+    refused(b.finish(x), "is not bound")
 
 
 def test_sizes_of_inputs_are_not_bound() -> None:
