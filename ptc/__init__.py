@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ptc.dispatch.entries import reset
     from ptc.dispatch.proxy import compile
     from ptc.hosting import LoadedArtifact, load
+    from ptc.hosting.effects import NotSupported
     from ptc.report.inspect import inspect
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Diagnostic",
     "InternalError",
     "LoadedArtifact",
+    "NotSupported",
     "__version__",
     "build",
     "compile",
@@ -38,6 +40,7 @@ __all__ = [
 _PUBLIC = {
     "Artifact": "ptc.api",
     "LoadedArtifact": "ptc.hosting",
+    "NotSupported": "ptc.hosting.effects",
     "build": "ptc.api",
     "compile": "ptc.dispatch.proxy",
     "export": "ptc.api",

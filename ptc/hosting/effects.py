@@ -17,8 +17,19 @@ from ptc.support.diagnostics import InternalError
 #: category).
 Emit = Callable[[str, str, str], None]
 
+#: What `Raise` items and libraries call `NotSupported`.
+NOT_SUPPORTED = "ptc.NotSupported"
+
 #: The numbers of the channels in the C interface.
 CHANNELS = ("stdout", "stderr", "log", "warning")
+
+
+class NotSupported(Exception):
+    """A program came to what a compiled program cannot do, where Python would go on: a complex
+    number, an int of more than 64 bits. The message says what."""
+
+
+NotSupported.__module__ = "ptc"
 
 
 class UsersException(Exception):
@@ -49,6 +60,8 @@ def emit_here(channel: str, label: str, text: str) -> None:
 
 def exception_of(type_name: str, message: str) -> BaseException:
     """An exception of the builtin class of that name which reads `message`, or a UsersException."""
+    if type_name == NOT_SUPPORTED:
+        return NotSupported(message)
     cls = getattr(builtins, type_name, None)
     if isinstance(cls, type) and issubclass(cls, BaseException):
         # KeyError shows the repr of what it is given

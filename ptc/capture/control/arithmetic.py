@@ -155,18 +155,25 @@ def _require_power(vm: ControlMachine, values: list[Value], kinds: list[NumberKi
     base, exponent = values
     if _FLOAT not in kinds:
         if not exponent.is_constant() and _holds(vm, "lt", exponent, 0):
-            raise GraphBreak(
-                "PTC-B006", "an int raised to a negative int that data decides is a float",
-                "convert the base to float",
-            )  # fmt: skip
+            if _holds(vm, "eq", base, 0):
+                _raise(vm, "pow", [0, -1])
+            vm.not_supported("an int raised to a negative int is a float, where ints are expected")
         if exponent.is_constant() and exponent.constant() >= 0:
             return
-    whole = exponent.is_constant() and float(exponent.constant()).is_integer()
-    if not whole and _holds(vm, "lt", base, 0):
-        raise GraphBreak("PTC-B006", "a negative number to a broken power is a complex number")
+    if kinds[1] is _FLOAT:
+        part = vm.binary("%", exponent, ConstantValue(1))
+        broken = vm.binary(
+            "&", vm.compare("<", base, ConstantValue(0)), vm.compare(">", part, ConstantValue(0))
+        )
+        if vm.truth(broken) and not _holds(vm, "math.isinf", base):
+            vm.not_supported("a negative number to a broken power is a complex number")
     negative = exponent.constant() < 0 if exponent.is_constant() else True
     if negative and _holds(vm, "eq", base, 0) and _holds(vm, "lt", exponent, 0):
-        _raise(vm, "pow", [_zero(kinds[0]), -1])
+        _raise(vm, "pow", [_zero(kinds[0]), _negative(kinds[1])])
+
+
+def _negative(kind: NumberKind) -> Any:
+    return -1.0 if kind is _FLOAT else -1
 
 
 def _holds(vm: ControlMachine, op: str, left: Value, right: Value | float | None = None) -> bool:

@@ -5,8 +5,9 @@ the program.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from ptc.capture.control.forks import Dead
 from ptc.capture.control.text import text_of
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.values.base import Value
@@ -14,6 +15,7 @@ from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.texts import joined
 from ptc.graph.control import Emit, Formatted, Raise
+from ptc.hosting.effects import NOT_SUPPORTED
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -29,6 +31,17 @@ def emit_raise(vm: ControlMachine, raised: Raised) -> None:
         name = f"{cls.__module__}.{name}"
     location = value.raised_at[-1] if value.raised_at else None
     vm.writer.add(Raise(name, text_of(vm, vm.str(value)), location))
+
+
+def not_supported(vm: ControlMachine, what: str) -> NoReturn:
+    """End this path, whatever handlers are around it: Python would go on, which the captured
+    program cannot."""
+    stack = vm.stack_locations()
+    location = stack[-1] if stack else None
+    vm.writer.add(Raise(NOT_SUPPORTED, (what,), location))
+    where = f" at {location}" if location is not None else ""
+    vm.notes[f"a run ends with {NOT_SUPPORTED} where it meets this{where}: {what}"] = None
+    raise Dead
 
 
 def print_call(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -> Value:

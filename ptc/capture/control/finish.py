@@ -175,7 +175,7 @@ def finish(
         written=frozenset(vm.homes.written),
         name=name,
         location=frame.location(),
-        notes=notes,
+        notes=(*notes, *vm.notes),
     )
 
 

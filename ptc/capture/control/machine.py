@@ -90,6 +90,7 @@ class ControlMachine(TorchMachine):
         self.homes = tensors.Homes()
         self.attempt = Attempt((), 0)
         self.answers: tuple[Answer, ...] = ()
+        self.notes: dict[str, None] = {}  # for the user
         self.arms: list[Frame] = []
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}
@@ -123,6 +124,7 @@ class ControlMachine(TorchMachine):
     prepare_operands = operands.prepare
     settle = operands.settle
     emit_raise = effects.emit_raise
+    not_supported = effects.not_supported
     print = effects.print_call
     str = text.to_str
     repr = text.to_repr

@@ -16,3 +16,11 @@ def check(function: Callable[..., Any], *inputs: Any) -> None:
     name = getattr(function, "__name__", type(function).__name__)
     case = Case(name, lambda: function, given)
     compare(eager(case), interpreted(case))
+
+
+def run(function: Callable[..., Any], *inputs: Any) -> None:
+    """Run the program captured from the first input; for what eager does otherwise."""
+    given = tuple(args if isinstance(args, tuple) else (args,) for args in inputs)
+    for call in interpreted(Case("program", lambda: function, given)):
+        if call.raised is not None:
+            raise AssertionError(call.raised)

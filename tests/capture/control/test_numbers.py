@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.capture.control.checking import check
+from tests.capture.control.checking import check, run
 
 A = torch.tensor([1.5, 2.25, -0.5, 3.0])
 B = torch.tensor([-1.25, -2.5, 0.75, 0.0])
@@ -112,3 +112,42 @@ def test_not_a_number() -> None:
     nan, inf = math.nan, math.inf
     pairs = [(nan, 1.0), (1.0, nan), (nan, nan), (inf, inf), (inf, -inf), (0.0, -0.0), (1.0, inf)]
     check(not_a_number, *[torch.tensor(pair) for pair in pairs])
+
+
+def power(x: Row) -> Any:
+    try:
+        return x[0].item() ** x[1].item(), x[0].item() ** -2
+    except ZeroDivisionError as error:
+        return str(error)
+
+
+def power_of_ints(x: Row) -> Any:
+    try:
+        return int(x[0]) ** int(x[1]), 2 ** int(x[1].abs())
+    except ZeroDivisionError as error:
+        return str(error)
+
+
+def half_power(x: Row) -> Any:
+    try:
+        return x[0].item() ** 0.5
+    except Exception:
+        return 0.0
+
+
+def test_powers() -> None:
+    inf = math.inf
+    pairs = [(1.5, 2.25), (-2.0, 3.0), (0.0, -1.0), (-inf, 0.5), (-2.0, inf), (0.0, 0.0)]
+    check(power, *[torch.tensor(pair) for pair in pairs])
+    check(power_of_ints, *[torch.tensor(pair) for pair in ((2, 3), (0, 0), (0, -1), (-3, 3))])
+    check(half_power, *[torch.tensor([v]) for v in (4.0, 0.0, -inf)])
+
+
+@pytest.mark.parametrize(
+    ("function", "pair"),
+    [(power, (-2.0, 0.5)), (power_of_ints, (2, -1)), (half_power, (-2.0, 0.5))],
+)
+def test_what_no_number_is_ends_the_run(function: Any, pair: Any) -> None:
+    """Python goes on with a complex number or a float. No handler of the program's catches it."""
+    with pytest.raises(AssertionError, match=r"ptc\.NotSupported"):
+        run(function, torch.tensor((2, 3), dtype=torch.tensor(pair).dtype), torch.tensor(pair))
