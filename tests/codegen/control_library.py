@@ -10,10 +10,13 @@ import pytest
 import torch
 
 from ptc import pipeline
+from ptc.codegen import toolchain
+from ptc.codegen.sources import Sources
 from ptc.graph.control import ControlProgram
 from ptc.graph.program import InputKind
 from ptc.hosting import LoadedArtifact, load
 from ptc.loader.model import EntryRequest
+from tests.codegen.harness import poisoned
 
 
 def build(
@@ -22,13 +25,21 @@ def build(
     monkeypatch: pytest.MonkeyPatch,
     function: Callable[..., Any] = torch.relu,
     example: tuple[Any, ...] = (),
+    poison: bool = False,
     **options: Any,
 ) -> LoadedArtifact:
     """One library with an entry a program, opened. Nothing is captured; with `check=True` the
-    entries are compared with `function`."""
+    entries are compared with `function`. With `poison` memory that was not written is NaN."""
     monkeypatch.setattr(
         pipeline, "capture_entry", lambda request, notes=None: programs[request.name]
     )
+    if poison:
+        plain = toolchain.build
+
+        def build_poisoned(sources: Sources, *args: Any, **kwargs: Any) -> Any:
+            return plain(poisoned(sources), *args, **kwargs)
+
+        monkeypatch.setattr(toolchain, "build", build_poisoned)
     requests = [EntryRequest(name, function, example) for name in programs]
     settings = pipeline.BuildOptions(
         output=folder, name="control", verify=True, **{"check": False, **options}
