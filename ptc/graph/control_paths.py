@@ -2,15 +2,33 @@
 
 Paths join, and part again on a bool that each of them has set: a name that has a value wherever the
 bool is true may be read in the arm where it is. So what is known of a place is, beside the names
-with a value, which bools are known and which names have a value if one of them is true (or false).
+with a value, which bools are known, and what of both holds if one of the bools is true (or false).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
-#: A name with a value, ("is", bool, its value), or ("if", bool, value, name).
-Fact = str | tuple[str, str, bool] | tuple[str, str, bool, str]
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """The bool `name` has this value."""
+
+    name: str
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """`fact` holds if `condition` does."""
+
+    condition: Is
+    fact: str | Is
+
+
+#: A string: the name has a value.
+Fact = str | Is | Given
 #: What holds on every path to a place; None: no path leads there.
 Defined = frozenset[Fact] | None
 
@@ -19,32 +37,35 @@ def with_name(defined: Defined, name: str, value: object = None) -> Defined:
     """After `name` got a value; what is known of a bool of that name is only `value`."""
     if defined is None:
         return None
-    kept: set[Fact] = {fact for fact in defined if isinstance(fact, str) or fact[1] != name}
+    kept: set[Fact] = {fact for fact in defined if not _speaks_of(fact, name)}
     kept.add(name)
     if isinstance(value, bool):
-        kept.add(("is", name, value))
+        kept.add(Is(name, value))
     return frozenset(kept)
 
 
 def without(defined: frozenset[Fact], names: Collection[str]) -> frozenset[Fact]:
     """After these names lost their values."""
     return frozenset(
-        fact
-        for fact in defined
-        if (fact if isinstance(fact, str) else fact[-1] if len(fact) == 4 else "") not in names
+        fact for fact in defined if (fact.fact if isinstance(fact, Given) else fact) not in names
     )
 
 
 def where(defined: Defined, name: str, value: bool) -> Defined:
-    """On the paths where the bool `name` has this value."""
-    if defined is None or ("is", name, not value) in defined:
+    """On the paths where the bool `name` has this value, with all that follows."""
+    if defined is None:
         return None
-    found = {
-        fact[3]
-        for fact in defined
-        if not isinstance(fact, str) and len(fact) == 4 and fact[1:3] == (name, value)
-    }
-    return defined | found | {("is", name, value)}
+    known = set(defined)
+    new: list[str | Is] = [Is(name, value)]
+    while new:
+        fact = new.pop()
+        if isinstance(fact, Is):
+            if Is(fact.name, not fact.value) in known:
+                return None
+            given = [other for other in known if isinstance(other, Given)]
+            new += [g.fact for g in given if g.condition == fact and g.fact not in known]
+        known.add(fact)
+    return frozenset(known)
 
 
 def meet(a: Defined, b: Defined) -> Defined:
@@ -55,21 +76,28 @@ def meet(a: Defined, b: Defined) -> Defined:
 
 
 def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
-    """What holds on the joined path if a bool tells that it came by `one`, or was so before."""
+    """What holds on the joined path if a bool tells that it came by `one`, or held before."""
+    telling = {
+        fact for fact in one if isinstance(fact, Is) and Is(fact.name, not fact.value) in other
+    }
     found: set[Fact] = set()
-    opposite = _known(other)
-    telling = [pair for pair in _known(one).items() if opposite.get(pair[0]) is (not pair[1])]
     for fact in one:
-        if isinstance(fact, str):
-            if fact not in other:
-                found.update([("if", name, value, fact) for name, value in telling])
-        elif len(fact) == 4:
-            _, name, value, what = fact
-            if what in other or fact in other or ("is", name, not value) in other:
+        if isinstance(fact, Given):
+            condition = fact.condition
+            excluded = Is(condition.name, not condition.value) in other
+            if excluded or fact.fact in other or fact in other:
                 found.add(fact)
+        elif fact not in other:
+            found.update(Given(condition, fact) for condition in telling if condition != fact)
     return found
 
 
-def _known(facts: frozenset[Fact]) -> dict[str, bool]:
-    """The bools whose values are known."""
-    return {fact[1]: fact[2] for fact in facts if not isinstance(fact, str) and len(fact) == 3}
+def _speaks_of(fact: Fact, name: str) -> bool:
+    """Whether a fact depends on the value that a bool of that name has."""
+    match fact:
+        case Is():
+            return fact.name == name
+        case Given(condition, inner):
+            return condition.name == name or (isinstance(inner, Is) and inner.name == name)
+        case _:
+            return False

@@ -30,6 +30,7 @@ from ptc.graph.control import (
     TensorVar,
     While,
 )
+from ptc.graph.control_run import run
 from ptc.graph.control_verifier import verify_control
 from ptc.graph.program import InputKind, Leaf
 from ptc.support.diagnostics import InternalError
@@ -171,6 +172,36 @@ def test_a_flag_tells_paths_apart() -> None:
     """After the loop its condition is false, and with that the result has a value."""
     verify_control(_early(True))
     refused(_early(False), "output `output0` has no value on some path to the end")
+
+
+def test_a_flag_that_another_flag_tells() -> None:
+    """`for` unrolled with `break`: what each way leaves is known by flags that flags imply."""
+    b, x = start()
+    found, go = NumberVar("found", BOOL), NumberVar("go", BOOL)
+    left = b.variable("left", torch.float32, 2, 3)
+    hit = b.test("hit", lambda x: x.sum() > 9, x)
+    then, orelse = b.branch(hit)
+    with b.inside(then):
+        b.assign(go, False)
+        b.segment(lambda x: x * 2, [x], "left")
+        b.assign(found, True)
+    with b.inside(orelse):
+        b.assign(go, True)
+    further, _ = b.branch(go)
+    with b.inside(further):
+        b.assign(found, False)
+        b.segment(lambda x: x * 3, [x], "y")
+    last, _ = b.branch(found)
+    with b.inside(last):
+        b.segment(lambda left: left + 1, [left], "y")
+    program = b.finish(b.variable("y", torch.float32, 2, 3))
+    verify_control(program)
+    for value, expected in ((2.0, 5.0), (1.0, 3.0)):
+        (y,) = run(program, {"x": torch.full((2, 3), value)}, {})
+        assert y.tolist() == [[expected] * 3] * 2
+    with b.inside(last):
+        b.segment(lambda y: y + 1, [b.variable("y2", torch.float32, 2, 3)], "y3")
+    refused(program, "`y2` has no value on some path to here")
 
 
 def test_an_arm_that_never_runs() -> None:
