@@ -1,71 +1,54 @@
 """Which names have a value on the paths that lead to a place of a control program.
 
-Paths join, and part again on a bool that each of them has set: a name that has a value wherever the
-bool is true may be read in the arm where it is. So what is known of a place is, beside the names
-with a value, which bools are known, and what of both holds if one of the bools is true (or false).
+Paths join, and part again on a number that each of them has set (a bool, or which of several it
+was): a name that has a value wherever the number is 2 may be read in the arm where it is. So what is
+known of a place is, beside the names with a value, which numbers are known, which names have a value
+if a number is so, and which bools are comparisons with a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Is:
-    """The bool `name` has this value."""
-
-    name: str
-    value: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """`fact` holds if `condition` does."""
-
-    condition: Is
-    fact: str | Is
-
-
-#: A string: the name has a value.
-Fact = str | Is | Given
+Number = int | bool
+#: A name with a value; ("is", number, its value); ("if", number, value, name with a value then);
+#: ("test", bool, number, value): the bool says whether the number has the value.
+Fact = str | tuple[str, str, Number] | tuple[str, str, Number, str] | tuple[str, str, str, Number]
 #: What holds on every path to a place; None: no path leads there.
 Defined = frozenset[Fact] | None
 
 
 def with_name(defined: Defined, name: str, value: object = None) -> Defined:
-    """After `name` got a value; what is known of a bool of that name is only `value`."""
+    """After `name` got a value; what is known of a number of that name is only `value`."""
     if defined is None:
         return None
-    kept: set[Fact] = {fact for fact in defined if not _speaks_of(fact, name)}
-    kept.add(name)
-    if isinstance(value, bool):
-        kept.add(Is(name, value))
-    return frozenset(kept)
+    kept = {fact for fact in defined if isinstance(fact, str) or name not in fact[1:3]}
+    if isinstance(value, int):
+        kept.add(("is", name, value))
+    return frozenset(kept | {name})
 
 
-def without(defined: frozenset[Fact], names: Collection[str]) -> frozenset[Fact]:
-    """After these names lost their values."""
-    return frozenset(
-        fact for fact in defined if (fact.fact if isinstance(fact, Given) else fact) not in names
-    )
-
-
-def where(defined: Defined, name: str, value: bool) -> Defined:
-    """On the paths where the bool `name` has this value, with all that follows."""
+def with_test(defined: Defined, name: str, number: str, value: Number) -> Defined:
+    """After the bool `name` became whether `number` has this value."""
     if defined is None:
         return None
-    known = set(defined)
-    new: list[str | Is] = [Is(name, value)]
-    while new:
-        fact = new.pop()
-        if isinstance(fact, Is):
-            if Is(fact.name, not fact.value) in known:
+    return defined | {("test", name, number, value)}
+
+
+def where(defined: Defined, name: str, value: Number) -> Defined:
+    """On the paths where the number `name` has this value."""
+    if defined is None or _differs(defined, name, value):
+        return None
+    found: set[Fact] = {("is", name, value)}
+    for fact in defined:
+        if isinstance(fact, str) or len(fact) != 4 or fact[1] != name:
+            continue
+        if fact[0] == "if" and fact[2] == value:
+            found.add(fact[3])  # type: ignore[arg-type]
+        elif fact[0] == "test" and value:
+            tested = where(defined, fact[2], fact[3])  # type: ignore[arg-type]
+            if tested is None:
                 return None
-            given = [other for other in known if isinstance(other, Given)]
-            new += [g.fact for g in given if g.condition == fact and g.fact not in known]
-        known.add(fact)
-    return frozenset(known)
+            found |= tested
+    return defined | found
 
 
 def meet(a: Defined, b: Defined) -> Defined:
@@ -76,28 +59,28 @@ def meet(a: Defined, b: Defined) -> Defined:
 
 
 def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
-    """What holds on the joined path if a bool tells that it came by `one`, or held before."""
-    telling = {
-        fact for fact in one if isinstance(fact, Is) and Is(fact.name, not fact.value) in other
-    }
+    """What holds on the joined path if a number tells that it came by `one`, or was so before."""
     found: set[Fact] = set()
+    known = {fact[1]: fact[2] for fact in other if _is_known(fact)}
+    telling = [
+        (fact[1], fact[2])
+        for fact in one
+        if _is_known(fact) and known.get(fact[1], fact[2]) != fact[2]
+    ]
     for fact in one:
-        if isinstance(fact, Given):
-            condition = fact.condition
-            excluded = Is(condition.name, not condition.value) in other
-            if excluded or fact.fact in other or fact in other:
+        if isinstance(fact, str):
+            if fact not in other:
+                found.update(("if", name, value, fact) for name, value in telling)  # type: ignore[misc]
+        elif fact[0] == "if":
+            _, name, value, what = fact  # type: ignore[misc]
+            if what in other or fact in other or _differs(other, name, value):  # type: ignore[arg-type]
                 found.add(fact)
-        elif fact not in other:
-            found.update(Given(condition, fact) for condition in telling if condition != fact)
     return found
 
 
-def _speaks_of(fact: Fact, name: str) -> bool:
-    """Whether a fact depends on the value that a bool of that name has."""
-    match fact:
-        case Is():
-            return fact.name == name
-        case Given(condition, inner):
-            return condition.name == name or (isinstance(inner, Is) and inner.name == name)
-        case _:
-            return False
+def _differs(defined: frozenset[Fact], name: str, value: Number) -> bool:
+    return any(_is_known(fact) and fact[1] == name and fact[2] != value for fact in defined)
+
+
+def _is_known(fact: Fact) -> bool:
+    return not isinstance(fact, str) and fact[0] == "is"

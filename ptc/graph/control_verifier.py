@@ -50,7 +50,7 @@ from ptc.graph.control_parts import (
     variable_of,
     variables_of,
 )
-from ptc.graph.control_paths import Defined, Fact, meet, where, with_name, without
+from ptc.graph.control_paths import Defined, Fact, meet, where, with_name, with_test, without
 from ptc.graph.control_printer import item_text
 from ptc.graph.control_types import (
     differs,
@@ -207,7 +207,7 @@ class _Verifier:
                 return self._segment(item, defined)
             case Compute():
                 _verify_compute(item)
-                return with_name(defined, item.target.name)
+                return _tested(item, with_name(defined, item.target.name))
             case ReadItem(target, tensor):
                 if any(size != 1 for size in tensor.fake.shape):
                     raise _Fault(f"`{tensor.name}` is {var_type(tensor)}, not one element")
@@ -255,9 +255,9 @@ class _Verifier:
         _want(item.selector, INT)
         if not item.arms:
             raise _Fault("a switch without arms")
-        result = self._body(item.arms[0], defined)
-        for arm in item.arms[1:]:
-            result = meet(result, self._body(arm, defined))
+        result: Defined = None
+        for number, arm in enumerate(item.arms):
+            result = meet(result, self._body(arm, where(defined, item.selector.name, number)))
         return result
 
     def _while(self, item: While, defined: Defined) -> Defined:
@@ -475,6 +475,13 @@ _LIST_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "cat": ("list", "index"),
 }
 _WITH_TARGET = frozenset({"new", "copy", "get", "pop", "length", "slice", "concat", "stack", "cat"})
+
+
+def _tested(item: Compute, defined: Defined) -> Defined:
+    """A comparison with a known int tells, where it is true, what the number is."""
+    if item.op == "eq" and isinstance(item.args[0], NumberVar) and isinstance(item.args[1], int):
+        return with_test(defined, item.target.name, item.args[0].name, item.args[1])
+    return defined
 
 
 def _verify_compute(item: Compute) -> None:

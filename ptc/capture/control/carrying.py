@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
+from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.merging import described, same_kind_of_tensor
 from ptc.capture.control.states import Place, State
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
+from ptc.capture.values.births import born, now
 from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
@@ -49,6 +51,15 @@ class Location:
     initial: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A list that variables hold from before the loop on, with its content of before that."""
+
+    owner: Any
+    initial: list[Any]
+    state: lists.ListState
+
+
 class Carried:
     """The locations that a loop carries, with their lasting forms."""
 
@@ -57,8 +68,11 @@ class Carried:
         self.frame = frame
         self.context = context
         self.before = frame.save()
+        self.began = now()
         self.locations: dict[Hashable, Location] = {}
         self.forms: dict[int, Value] = {}  # of an object carried in two locations: one form
+        self._held: dict[int, Held] = {}
+        self._held_more = False
         live = analyse(frame.code).live(frame.ip)
         self._live = live
 
@@ -66,6 +80,8 @@ class Carried:
 
     def begin(self) -> None:
         """Assign what is there before the loop."""
+        for held in self._held.values():
+            lists.give(self.vm, held.state, held.initial)
         pairs: list[tuple[Var, Callable[[], Any]]] = []
         for location in self._distinct():
             pairs += self._pairs(location.form, location.initial)
@@ -73,6 +89,7 @@ class Carried:
 
     def enter(self) -> None:
         """Put the lasting forms in their locations, at the start of an iteration."""
+        self.vm.lists.forget_lengths()
         bound: set[str] = set()
         for location in self.locations.values():
             location.write(location.form)
@@ -156,7 +173,8 @@ class Carried:
             grown = True
         if grown:
             self._unify()
-        return grown
+        more, self._held_more = self._held_more, False
+        return grown or more
 
     def _unify(self) -> None:
         """Locations that hold one tensor before the loop and get one after each iteration."""
@@ -164,7 +182,9 @@ class Carried:
     def _changed(self, again: State) -> Iterator[Location]:
         yield from self._frame_locations(again)
         for key, (place, content) in again.cells.items():
-            if not self.vm.is_fact_table(place.owner) and not self.vm.is_loop(place.owner):
+            if self.vm.is_fact_table(place.owner) or self.vm.is_loop(place.owner):
+                continue
+            if born(place.owner) < self.began:
                 yield from self._place_locations(key, place, content)
 
     def _frame_locations(self, again: State) -> Iterator[Location]:
@@ -195,6 +215,8 @@ class Carried:
 
     def _place_locations(self, key: Hashable, place: Place, content: Any) -> Iterator[Location]:
         journal, before = self.vm.journal, place.read()
+        if place.kind == "attribute" and place.name == "__class__":
+            return  # see `_holds_list`
         if place.kind == "attribute":
             yield Location(
                 key,
@@ -210,12 +232,42 @@ class Carried:
             for name in before:
                 yield self._dict_location(key, place, name, before[name])
         elif place.kind == "list":
-            if len(before) != len(content):
-                raise Uncarriable(self.context, "a list that grows")
+            if self._holds_list(key, place, before, content):
+                return
             for position, item in enumerate(before):
                 yield self._list_location(key, place, position, item)
         else:
             raise Uncarriable(self.context, "a generator that runs")
+
+    def _holds_list(
+        self, key: Hashable, place: Place, before: list[Any], content: list[Any]
+    ) -> bool:
+        """Whether a list is held by variables: from before the loop on, in place."""
+        held = lists.is_state(before) or lists.is_state(content)
+        if not held and len(before) == len(content):
+            return False
+        if held and before[0] is content[0]:
+            return True
+        owner = self.vm.lists.owner(place.owner)
+        if not lists.holdable(owner):
+            raise Uncarriable(self.context, "a list that grows")
+        for position in range(len(before)):
+            self.locations.pop((key, position), None)
+        self._hold(owner, [content])
+        return True
+
+    def _hold(self, owner: Any, others: list[list[Any]]) -> None:
+        """Give a list variables before the loop, wide enough for the content that others have."""
+        vm, known = self.vm, self._held.get(id(owner))
+        initial = list(owner.items) if known is None else known.initial
+        try:
+            form = lists.common_form(vm, [initial, owner.items, *others])
+        except lists.Unlistable as why:
+            raise Uncarriable(self.context, f"a list that would hold {why}") from None
+        state = lists.ListState(form or lists.EMPTY, lists.new_vars(vm, form or lists.EMPTY))
+        lists.become(vm, owner, state)
+        self._held[id(owner)] = Held(owner, initial, state)
+        self._held_more = True
 
     def _dict_location(self, key: Hashable, place: Place, name: Any, entry: Any) -> Location:
         journal = self.vm.journal

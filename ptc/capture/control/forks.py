@@ -15,7 +15,7 @@ from ptc.capture.code import EXIT, place_flow
 from ptc.capture.control.loops import LoopContext, at_header
 from ptc.capture.control.merging import Merger, Unmergeable
 from ptc.capture.control.questions import Fork, Question, impossible
-from ptc.capture.control.states import Exit, Outcome, State, enter, take
+from ptc.capture.control.states import Exit, Outcome, Point, State, enter, here, take
 from ptc.capture.errors import GraphBreak, NotConstant, Raised
 from ptc.capture.interpreter import calls
 from ptc.capture.interpreter.frame import Frame
@@ -72,7 +72,7 @@ def advance(
     """Run on. An Exit: the machine is there. An Outcome: the ways in which the frame went on, with
     states relative to the state at the start, which is the current one again. `resumed`: the first
     instruction is run even if it is a stop."""
-    base = vm.journal.mark()
+    base = here(vm)
     start = snapshot(frame)
     flow = place_flow(frame.code)
     while True:
@@ -111,7 +111,7 @@ def _step(
     vm: ControlMachine, frame: Frame, thrown: Raised | None, stops: Stops
 ) -> Exit | Outcome | None:
     """Run one instruction. None: on to the next."""
-    before, mark = snapshot(frame), vm.journal.mark()
+    before, mark = snapshot(frame), here(vm)
     outer, vm.attempt = vm.attempt, Attempt(vm.answers, vm.emitted_effects)
     vm.answers = ()
     index = frame.ip
@@ -140,7 +140,7 @@ def _step(
                 "write the loop out in Python",
             ) from None
         with vm.keeping_results():
-            vm.journal.rollback(mark)
+            vm.journal.rollback(mark.position)
         _restore(frame, before)
         return branch(vm, frame, question, selector, answers, stops)
     except SplitExit as split:
@@ -232,7 +232,7 @@ def run_arm(
     resumed: bool = False,
 ) -> Outcome:
     """Run the frame from its present state inside `body`. The state is as before afterwards."""
-    mark, before = vm.journal.mark(), snapshot(frame)
+    mark, before = here(vm), snapshot(frame)
     handled = vm.handled
     vm.arms.append(frame)
     try:
@@ -241,14 +241,14 @@ def run_arm(
             return _arm_outcome(vm, frame, stops, mark, resumed)
     finally:
         vm.arms.pop()
-        vm.journal.rollback(mark)
+        vm.journal.rollback(mark.position)
         _restore(frame, before)
         vm.handled = handled
         vm.answers = ()
 
 
 def _arm_outcome(
-    vm: ControlMachine, frame: Frame, stops: Stops, mark: int, resumed: bool
+    vm: ControlMachine, frame: Frame, stops: Stops, mark: Point, resumed: bool
 ) -> Outcome:
     inner = vm.journal.mark()
     try:
@@ -266,14 +266,14 @@ def _arm_outcome(
     return rebased(vm, frame, end, mark, inner)
 
 
-def rebased(vm: ControlMachine, frame: Frame, outcome: Outcome, mark: int, now: int) -> Outcome:
-    """States relative to the state now, as states relative to an earlier mark."""
+def rebased(vm: ControlMachine, frame: Frame, outcome: Outcome, point: Point, now: int) -> Outcome:
+    """States relative to the state now, as states relative to an earlier point."""
     found: Outcome = {}
     saved = snapshot(frame)
     handled = vm.handled
     for end, state in outcome.items():
         enter(vm, frame, state)
-        whole = take(vm, mark, frame, end)
+        whole = take(vm, point, frame, end)
         found[end] = replace(whole, leaves=state.leaves, pending=state.pending)
         vm.journal.rollback(now)
         _restore(frame, saved)
@@ -328,7 +328,7 @@ class Apart(Exit):
 
 
 def proceed(
-    vm: ControlMachine, frame: Frame, outcome: Outcome, stops: Stops, base: int, start: Any
+    vm: ControlMachine, frame: Frame, outcome: Outcome, stops: Stops, base: Point, start: Any
 ) -> Exit | Outcome | None:
     """Go on after arms ended. None: the machine is in the one state that is left."""
     outcome = dict(outcome)
@@ -345,7 +345,7 @@ def proceed(
             return end
         if not going:
             result = rebased(vm, frame, outcome, base, vm.journal.mark())
-            vm.journal.rollback(base)
+            vm.journal.rollback(base.position)
             _restore(frame, start)
             return result
         places = [end.place for end in going]
@@ -389,7 +389,7 @@ def resume(vm: ControlMachine, frame: Frame, state: State) -> None:
 
 
 def _split(
-    vm: ControlMachine, frame: Frame, split: SplitExit, mark: int, before: Any, stops: Stops
+    vm: ControlMachine, frame: Frame, split: SplitExit, mark: Point, before: Any, stops: Stops
 ) -> Outcome:
     """A call that returns in one arm and raises in another."""
     instruction = frame.instructions[frame.ip - 1]
@@ -421,7 +421,7 @@ def _split(
         outcome[kind] = replace(new, leaves=state.leaves, pending=state.pending)
         vm.journal.rollback(now)
         _restore(frame, following)
-    vm.journal.rollback(mark)
+    vm.journal.rollback(mark.position)
     _restore(frame, before)
     return outcome
 

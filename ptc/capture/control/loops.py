@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import place_flow
 from ptc.capture.control.carrying import Carried, Uncarriable
-from ptc.capture.control.states import Exit, Outcome, State
+from ptc.capture.control.states import Exit, Outcome, Point, State, here
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.graph.control import Assign, Body, NumberKind, NumberVar, While
@@ -73,11 +73,11 @@ def _enter(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Outco
 
     members = place_flow(frame.code).members[header]
     arms = vm.arms.count(frame)
-    mark, before, written = vm.journal.mark(), snapshot(frame), vm.writer.mark()
+    mark, before, written = here(vm), snapshot(frame), vm.writer.mark()
     handled = vm.handled
 
     def back() -> None:
-        vm.journal.rollback(mark)
+        vm.journal.rollback(mark.position)
         frame.restore(before[0])
         frame.kw_names = before[1]
         vm.handled = handled
@@ -116,10 +116,10 @@ def _refusal(refused: Uncarriable) -> GraphBreak:
 
 
 def _followed(
-    vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops, mark: int, before: Any
+    vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops, mark: Point, before: Any
 ) -> Outcome:
     """Follow the loop as it comes, up to where it is left."""
-    from ptc.capture.control.forks import advance, rebased, snapshot, take
+    from ptc.capture.control.forks import advance, take
 
     vm.loops.append(context)
     try:
@@ -128,12 +128,11 @@ def _followed(
         vm.loops.remove(context)
     if isinstance(end, Exit):
         state = take(vm, mark, frame, end)
-        vm.journal.rollback(mark)
+        vm.journal.rollback(mark.position)
         frame.restore(before[0])
         frame.kw_names = before[1]
         return {end: state}
-    assert snapshot(frame)[0][0] == before[0][0]
-    return rebased(vm, frame, end, mark, vm.journal.mark())
+    return end
 
 
 def _region_here(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops) -> Outcome:

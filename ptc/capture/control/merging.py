@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.code import analyse
+from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import computed, is_number, number_kind, operand
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
+from ptc.capture.values.births import born
 from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import SequenceIterator, TupleValue
@@ -54,6 +56,7 @@ class Merger:
 
     def __init__(self, vm: ControlMachine, states: Sequence[State]) -> None:
         self.vm = vm
+        self.began = min(state.began for state in states)
         self.states = states
         self._memo: dict[tuple[int, ...], Value] = {}
         self._alive: list[Any] = []
@@ -71,14 +74,25 @@ class Merger:
         cells: dict[Hashable, tuple[Place, Any]] = {}
         for key, place in places.items():
             before = place.read()
+            if born(place.owner) > self.began:
+                # Made in one of the arms: those that do not know it do not care
+                before = next(state.cells[key][1] for state in states if key in state.cells)
             contents = [s.cells[key][1] if key in s.cells else before for s in states]
             cells[key] = (place, self._content(place, contents))
+        self._note_held(cells)
         saved = self._frame(frame, end)
         returned = self._optional([state.returned for state in states])
         handled = self._optional([state.handled for state in states])
         leaves = [leaf for state in states for leaf in state.leaves]
         pending = [bind for state in states for bind in state.pending] + self.pending
-        return State(cells, saved, returned, handled, leaves, pending)
+        return State(cells, saved, returned, handled, self.began, leaves, pending)
+
+    def _note_held(self, cells: dict[Hashable, tuple[Place, Any]]) -> None:
+        """Lists that are held by variables from here on are so by class."""
+        for place, content in list(cells.values()):
+            if place.kind == "list" and lists.is_state(content):
+                owner = Place("attribute", self.vm.lists.owner(place.owner), "__class__")
+                cells[owner.key()] = (owner, lists.DataListValue)
 
     def _optional(self, values: list[Value | None]) -> Value | None:
         if all(value is None for value in values):
@@ -190,9 +204,31 @@ class Merger:
         return (there[0], self.value(values))
 
     def _list(self, place: Place, contents: list[list[Any]]) -> list[Any]:
-        if len({len(content) for content in contents}) == 1:
+        if all(len(content) == 1 and content[0] is contents[0][0] for content in contents):
+            return contents[0]
+        held = any(lists.is_state(content) for content in contents)
+        if not held and len({len(content) for content in contents}) == 1:
             return [self.any(list(parts)) for parts in zip(*contents, strict=True)]
-        raise Unmergeable("a list has different lengths in the arms")
+        if not lists.holdable(self.vm.lists.owner(place.owner)):
+            raise Unmergeable("a list has different lengths in the arms")
+        return [self._held(contents)]
+
+    def _held(self, contents: list[list[Any]]) -> lists.ListState:
+        """A list whose length data decides, in variables that each arm assigns."""
+        vm = self.vm
+        try:
+            form = lists.common_form(vm, contents)
+        except lists.Unlistable as why:
+            raise Unmergeable(
+                f"a list has different lengths in the arms, and would hold {why}"
+            ) from None
+        assert form is not None
+        result = lists.ListState(form, lists.new_vars(vm, form))
+        for number, content in enumerate(contents):
+            for leaf in self.states[number].leaves:
+                with vm.at_end_of(leaf):
+                    lists.give(vm, result, content)
+        return result
 
     # -- values --------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.journal import Journal
 from ptc.capture.values.base import Value
+from ptc.capture.values.births import now
 from ptc.graph.control import Bind, Body
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Place:
 class State:
     """The state at one end of an arm.
 
-    `cells` maps a place's key to the place and its content there. `frame` is the state of the frame
+    `began` is the moment that it is relative to. `cells` maps a place's key to the place and its content there. `frame` is the state of the frame
     that forked (None if it was left), `returned` what it returned or raised. `leaves` are the
     bodies whose end this is: code for this state alone may be appended to each. `pending` comes
     first where the program goes on from here.
@@ -67,8 +68,21 @@ class State:
     frame: SavedFrame | None
     returned: Value | None
     handled: Value | None
+    began: int
     leaves: list[Body] = field(default_factory=list[Body])
     pending: list[Bind] = field(default_factory=list[Bind])
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point to which the interpreter's state can go back: in the journal, and in time."""
+
+    position: int
+    time: int
+
+
+def here(vm: ControlMachine) -> Point:
+    return Point(vm.journal.mark(), now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +125,12 @@ def _place(undo: Any, args: tuple[Any, ...]) -> Place | None:
     )  # fmt: skip
 
 
-def take(vm: ControlMachine, mark: int, frame: Frame, end: Exit) -> State:
-    """The state now, relative to `mark`."""
-    cells = {key: (place, place.read()) for key, place in changes(vm.journal, mark).items()}
+def take(vm: ControlMachine, point: Point, frame: Frame, end: Exit) -> State:
+    """The state now, relative to a point before."""
+    cells = {key: (place, place.read()) for key, place in changes(vm.journal, point.position).items()}
     saved = frame.save() if end.kind in ("at", "yield") else None
     returned = frame.returned
-    return State(cells, saved, returned, vm.handled, [vm.writer.body])
+    return State(cells, saved, returned, vm.handled, point.time, [vm.writer.body])
 
 
 def enter(vm: ControlMachine, frame: Frame, state: State) -> None:

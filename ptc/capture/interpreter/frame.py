@@ -11,6 +11,7 @@ from ptc.capture.code import Instruction, SlotKind, decode
 from ptc.capture.code.per_code import per_code
 from ptc.capture.interpreter.opcode_table import handler_for
 from ptc.capture.values.base import NULL, Null, Value
+from ptc.capture.values.births import now
 from ptc.capture.values.callables import CellValue, FunctionValue
 from ptc.support.diagnostics import Location
 
@@ -37,6 +38,7 @@ class Frame:
     """State of one activation. `cells` maps names to cells once MAKE_CELL or COPY_FREE_VARS ran."""
 
     __slots__ = (
+        "born",
         "cells",
         "code",
         "function",
@@ -66,6 +68,7 @@ class Frame:
         self.returned: Value | None = None
         self.kw_names: tuple[str, ...] = ()
         self.library_calls = 0  # that were at work when the frame was entered
+        self.born = now()
         self.handled: Value | None = None  # a suspended generator's exception being handled
 
     # -- the stack -----------------------------------------------------------------------------

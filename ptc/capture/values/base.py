@@ -13,10 +13,11 @@ stands for "this one if the condition held, else the other".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.sources import Source
+from ptc.capture.values.births import now
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
@@ -33,7 +34,13 @@ class MergeRefusal:
 class Value:
     """A symbolic value. `source` is set if the object existed before the captured call."""
 
-    __slots__ = ("source",)
+    __slots__ = ("born", "source")
+    born: int
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        made = object.__new__(cls)
+        made.born = now()
+        return made
 
     def __init__(self, source: Source | None = None) -> None:
         self.source = source

@@ -7,13 +7,13 @@ by `effects` when the segment ends.
 from __future__ import annotations
 
 import collections
-import itertools
 import types
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak
 from ptc.capture.sources import Source
 from ptc.capture.values.base import MergeRefusal, Value
+from ptc.capture.values.births import BornList
 from ptc.capture.values.constants import SliceValue
 from ptc.capture.values.objects import Instance
 
@@ -22,21 +22,16 @@ if TYPE_CHECKING:
     from ptc.capture.rebuild import Rebuilder
 
 
-#: Moments of the capture, for telling what was made since one of them.
-MOMENTS = itertools.count()
-
-
 class SequenceValue(Instance):
-    """What lists, tuples and deques share. `items` changes through the journal only; `born` is the
-    moment when the value was made. `maxlen` is a deque's."""
+    """What lists, tuples and deques share. `items` changes through the journal only. `maxlen` is a
+    deque's."""
 
-    __slots__ = ("born", "items", "maxlen")
+    __slots__ = ("items", "maxlen")
 
     def __init__(self, items: list[Value], klass: type, source: Source | None = None) -> None:
         super().__init__(klass, source)
-        self.items = items
+        self.items: list[Value] = BornList(items, outside=source is not None)
         self.maxlen: int | None = None
-        self.born = next(MOMENTS)
 
     def truth(self, vm: Machine) -> bool:
         return bool(self.items)

@@ -13,6 +13,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.lookup import python_special
 from ptc.capture.sources import CallSource, FixedSource, ObjectItemSource, Source, fixed, item
 from ptc.capture.values.base import MergeRefusal, Value
+from ptc.capture.values.births import BornDict
 from ptc.capture.values.constants import is_immutable
 from ptc.capture.values.objects import NO_OBJECT, Instance
 
@@ -39,7 +40,9 @@ class DictValue(Instance):
         trusted: bool = False,
     ) -> None:
         super().__init__(klass, source, obj)
-        self.entries: dict[Any, tuple[Value, Value]] = {} if entries is None else entries
+        self.entries: dict[Any, tuple[Value, Value]] = BornDict(
+            entries or {}, outside=source is not None or obj is not NO_OBJECT
+        )
         self.complete = obj is NO_OBJECT
         self.factory: Value | None = None  # defaultdict's
         self.trusted = trusted  # a library's own table: read without guards
@@ -346,7 +349,7 @@ class SetValue(Instance):
         source: Source | None = None,
     ) -> None:
         super().__init__(klass, source)
-        self.elements: dict[Any, Value] = {} if elements is None else elements
+        self.elements: dict[Any, Value] = BornDict(elements or {}, outside=source is not None)
 
     def constant(self) -> Any:
         if self.klass is frozenset:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.sources import AttributeSource, CallSource, Source
 from ptc.capture.values.base import IdentityKey, Value
+from ptc.capture.values.births import BornDict
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
@@ -42,7 +43,7 @@ class Instance(Value):
         self.source = source
         self.klass = klass
         self.obj = obj
-        self.attrs: dict[str, Value] = {}
+        self.attrs: dict[str, Value] = BornDict(outside=source is not None)
 
     @property
     def cls(self) -> type:
