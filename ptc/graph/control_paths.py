@@ -1,17 +1,37 @@
 """Which names have a value on the paths that lead to a place of a control program.
 
 Paths join, and part again on a number that each of them has set (a bool, or which of several it
-was): a name that has a value wherever the number is 2 may be read in the arm where it is. So what is
-known of a place is, beside the names with a value, which numbers are known, which names have a value
+was): a name that has a value wherever the number is 2 may be read in the arm where it is. So what
+is known of a place is, beside the names with a value, which numbers are known, what of both holds
 if a number is so, and which bools are comparisons with a number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 Number = int | bool
-#: A name with a value; ("is", number, its value); ("if", number, value, name with a value then);
-#: ("test", bool, number, value): the bool says whether the number has the value.
-Fact = str | tuple[str, str, Number] | tuple[str, str, Number, str] | tuple[str, str, str, Number]
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """The number `name` has this value."""
+
+    name: str
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """`fact` holds if `condition` does."""
+
+    condition: Is
+    fact: str | Is
+
+
+#: A string: the name has a value.
+Fact = str | Is | Given
 #: What holds on every path to a place; None: no path leads there.
 Defined = frozenset[Fact] | None
 
@@ -20,35 +40,42 @@ def with_name(defined: Defined, name: str, value: object = None) -> Defined:
     """After `name` got a value; what is known of a number of that name is only `value`."""
     if defined is None:
         return None
-    kept = {fact for fact in defined if isinstance(fact, str) or name not in fact[1:3]}
+    kept: set[Fact] = {fact for fact in defined if not _speaks_of(fact, name)}
+    kept.add(name)
     if isinstance(value, int):
-        kept.add(("is", name, value))
-    return frozenset(kept | {name})
+        kept.add(Is(name, value))
+    return frozenset(kept)
 
 
 def with_test(defined: Defined, name: str, number: str, value: Number) -> Defined:
     """After the bool `name` became whether `number` has this value."""
     if defined is None:
         return None
-    return defined | {("test", name, number, value)}
+    return defined | {Given(Is(name, True), Is(number, value))}
+
+
+def without(defined: frozenset[Fact], names: Collection[str]) -> frozenset[Fact]:
+    """After these names lost their values."""
+    return frozenset(
+        fact for fact in defined if (fact.fact if isinstance(fact, Given) else fact) not in names
+    )
 
 
 def where(defined: Defined, name: str, value: Number) -> Defined:
-    """On the paths where the number `name` has this value."""
-    if defined is None or _differs(defined, name, value):
+    """On the paths where the number `name` has this value, with all that follows."""
+    if defined is None:
         return None
-    found: set[Fact] = {("is", name, value)}
-    for fact in defined:
-        if isinstance(fact, str) or len(fact) != 4 or fact[1] != name:
-            continue
-        if fact[0] == "if" and fact[2] == value:
-            found.add(fact[3])  # type: ignore[arg-type]
-        elif fact[0] == "test" and value:
-            tested = where(defined, fact[2], fact[3])  # type: ignore[arg-type]
-            if tested is None:
+    known, numbers = set(defined), _numbers(defined)
+    new: list[str | Is] = [Is(name, value)]
+    while new:
+        fact = new.pop()
+        if isinstance(fact, Is):
+            if numbers.setdefault(fact.name, fact.value) != fact.value:
                 return None
-            found |= tested
-    return defined | found
+            given = [other for other in known if isinstance(other, Given)]
+            new += [g.fact for g in given if g.condition == fact and g.fact not in known]
+        known.add(fact)
+    return frozenset(known)
 
 
 def meet(a: Defined, b: Defined) -> Defined:
@@ -59,28 +86,34 @@ def meet(a: Defined, b: Defined) -> Defined:
 
 
 def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
-    """What holds on the joined path if a number tells that it came by `one`, or was so before."""
+    """What holds on the joined path if a number tells that it came by `one`, or held before."""
+    others = _numbers(other)
+
+    def excluded(condition: Is) -> bool:
+        return others.get(condition.name, condition.value) != condition.value
+
+    telling = [fact for fact in one if isinstance(fact, Is) and excluded(fact)]
     found: set[Fact] = set()
-    known = {fact[1]: fact[2] for fact in other if _is_known(fact)}
-    telling = [
-        (fact[1], fact[2])
-        for fact in one
-        if _is_known(fact) and known.get(fact[1], fact[2]) != fact[2]
-    ]
     for fact in one:
-        if isinstance(fact, str):
-            if fact not in other:
-                found.update(("if", name, value, fact) for name, value in telling)  # type: ignore[misc]
-        elif fact[0] == "if":
-            _, name, value, what = fact  # type: ignore[misc]
-            if what in other or fact in other or _differs(other, name, value):  # type: ignore[arg-type]
+        if isinstance(fact, Given):
+            if excluded(fact.condition) or fact.fact in other or fact in other:
                 found.add(fact)
+        elif fact not in other:
+            found.update(Given(condition, fact) for condition in telling if condition != fact)
     return found
 
 
-def _differs(defined: frozenset[Fact], name: str, value: Number) -> bool:
-    return any(_is_known(fact) and fact[1] == name and fact[2] != value for fact in defined)
+def _numbers(facts: frozenset[Fact]) -> dict[str, Number]:
+    """The numbers whose values are known."""
+    return {fact.name: fact.value for fact in facts if isinstance(fact, Is)}
 
 
-def _is_known(fact: Fact) -> bool:
-    return not isinstance(fact, str) and fact[0] == "is"
+def _speaks_of(fact: Fact, name: str) -> bool:
+    """Whether a fact depends on the value that a number of that name has."""
+    match fact:
+        case Is():
+            return fact.name == name
+        case Given(condition, inner):
+            return condition.name == name or (isinstance(inner, Is) and inner.name == name)
+        case _:
+            return False
