@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,10 +160,55 @@ def test_inspect_graph(stage: str) -> None:
     assert len(result.stdout.splitlines()) > 10
 
 
-def test_inspect_graph_shows_breaks_and_guards() -> None:
-    result = invoke("inspect-graph", SAMPLES / "dynamic_model.py", "--format", "json")
+def _inspected(path: Path, *options: str) -> dict[str, Any]:
+    result = invoke("inspect-graph", path, "--format", "json", *options)
     assert result.exit_code == 0, result.output + result.stderr
-    shown = json.loads(result.stdout[result.stdout.index("{") :])
+    return json.loads(result.stdout[result.stdout.index("{") :])
+
+
+READS_A_FILE = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        x = x + 1
+        with open(__file__) as f:
+            f.read()
+        return x * 2
+
+example_inputs = (torch.ones(3),)
+"""
+
+
+def test_inspect_graph_shows_breaks_and_guards(tmp_path: Path) -> None:
+    (tmp_path / "reads.py").write_text(READS_A_FILE)
+    shown = _inspected(tmp_path / "reads.py")
     breaks = [b for segment in shown["segments"] for b in segment["breaks"]]
-    assert breaks[0]["code"] == "PTC-B001" and breaks[0]["location"].endswith("dynamic_model.py:14")
+    assert breaks[0]["code"].startswith("PTC-B")
+    assert breaks[0]["location"].endswith("reads.py:7")
     assert any(segment["guards"] for segment in shown["segments"])
+
+
+@pytest.mark.parametrize("stage", ["captured", "aten", "loops", "scheduled", "code"])
+def test_inspect_graph_shows_control_flow(stage: str) -> None:
+    """The construct with its line, and each segment in its arm, at every stage."""
+    shown = _inspected(SAMPLES / "dynamic_model.py", "--stage", stage)
+    (segment,) = shown["segments"]
+    (made,) = segment["constructs"]
+    assert (made["kind"], made["construct"], made["depth"]) == ("branch", "if", 0)
+    assert made["location"].endswith("dynamic_model.py:14")
+    assert made["line"] == "if x.sum() > 0:"
+    assert made["arms"] == [[1], [2]]
+    text = segment["program"]
+    if stage == "code":
+        assert "if (" in text and "Path A" in text
+        return
+    lines = [line.strip() for line in text.splitlines()]
+    (opened,) = [i for i, line in enumerate(lines) if "`if` at" in line]
+    assert lines[opened].endswith("dynamic_model.py:14  if x.sum() > 0:")
+    first, second = (
+        next(i for i, line in enumerate(lines) if line.startswith(f"# segment {number}:"))
+        for number in (1, 2)
+    )
+    assert opened < first < lines.index("else:") < second
+    assert "print('Path A: Input sum > 0, applying ReLU')" in lines[opened : lines.index("else:")]
