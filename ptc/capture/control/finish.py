@@ -11,6 +11,7 @@ import torch
 import torch.fx
 
 from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.tensors import declare
@@ -71,7 +72,7 @@ class _Result(Describer):
 
     def describe(self, value: Value, path: str) -> Structure:
         value = self.control.settle(value)
-        if isinstance(value, DataNumber):
+        if isinstance(value, (DataNumber, DataListValue)):
             return self.leaf(value, path)
         return super().describe(value, path)
 
@@ -87,6 +88,8 @@ class _Result(Describer):
         vm = self.control
         if isinstance(value, TensorValue):
             return vm.tensor_variable(value)
+        if isinstance(value, DataListValue):
+            return value.text_variable(vm)
         assert isinstance(value, (DataNumber, SymbolicNumber))
         source = operand(vm, value)
         assert isinstance(source, NumberVar)

@@ -63,7 +63,11 @@ def position(vm: ControlMachine, obj: Value, key: Value) -> Value:
 
 def next_by_data(vm: ControlMachine, iterator: Any) -> Value | None:
     """The next element of an iterator whose position data decides."""
-    here: Value = iterator.position
+    here: Any = iterator.position
+    if isinstance(here, int):
+        if here < 0:
+            return None  # at its end
+        here = ConstantValue(here)
     if not vm.truth(vm.compare("<", here, iterator.count(vm))):
         return None
     found = iterator.element(vm, here)

@@ -175,7 +175,7 @@ def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
         return [operand(vm, value)]
     if isinstance(form, TensorForm):
         assert isinstance(value, TensorValue)
-        return [vm.listed_tensor(value)]
+        return [vm.lists.tensor(value)]
     if isinstance(form, ObjectForm):
         any_number = NumberVar("", NumberKind.INT)
         return [vm.choice_selector(ChoiceValue(any_number, form.alternatives), value)]

@@ -21,12 +21,16 @@ from ptc.capture.control import (
     effects,
     indexing,
     library,
+    list_methods,
     operands,
+    reading,
+    tensor_index,
     tensors,
     text,
 )
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance
+from ptc.capture.control.list_registry import Lists
 from ptc.capture.control.loops import LoopContext
 from ptc.capture.control.questions import (
     Fork,
@@ -104,11 +108,12 @@ class ControlMachine(TorchMachine):
         self.symbols: dict[Any, Any] = {}
         self.items: dict[tuple[TensorValue, int], DataNumber] = {}
         self.symbol_variables: dict[sympy.Basic, NumberVar] = {}
+        self.lists = Lists(self)
         self._fact_tables = {
             id(table)
             for table in (
                 self.facts.table, self.known_truths, self.possible, self.computed, self.symbols,
-                self.items,
+                self.items, self.lists.lengths,
             )
         }  # fmt: skip
 
@@ -262,7 +267,9 @@ class ControlMachine(TorchMachine):
     @contextmanager
     def keeping_results(self) -> Iterator[None]:
         """What was computed stays known over a rollback, as its items stay."""
-        tables: list[dict[Any, Any]] = [self.computed, self.symbols, self.items]
+        tables: list[dict[Any, Any]] = [
+            self.computed, self.symbols, self.items, self.lists.lengths,
+        ]  # fmt: skip
         before = [dict(table) for table in tables]
         yield
         for table, known in zip(tables, before, strict=True):
@@ -384,12 +391,27 @@ class ControlMachine(TorchMachine):
         kwargs = {name: operands.settled_within(self, arg) for name, arg in kwargs.items()}
         name = target if isinstance(target, str) else getattr(target, "__name__", "")
         by_value = arithmetic.taken_by_value(name)
-        special = tensors.special_call(self, target, args, kwargs)
+        special = self._special_call(target, args, kwargs)
         if special is not None:
             return special
-        args = [self._as_graph_number(arg, by_value) for arg in args]
-        kwargs = {k: self._as_graph_number(v, by_value) for k, v in kwargs.items()}
-        return tensors.recorded_call(self, op, target, args, kwargs)
+
+        def call(args: list[Value], kwargs: dict[str, Value]) -> Value:
+            args = [self._as_graph_number(arg, by_value) for arg in args]
+            kwargs = {k: self._as_graph_number(v, by_value) for k, v in kwargs.items()}
+            return tensors.recorded_call(self, op, target, args, kwargs)
+
+        return reading.reading_numbers(self, call, args, kwargs)
+
+    def _special_call(
+        self, target: Any, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value | None:
+        """Calls that are not one call of the same function in the graph."""
+        found = list_methods.torch_call(self, target, args, kwargs)
+        if found is None:
+            found = tensor_index.indexed(self, target, args)
+        if found is None:
+            found = reading.whole_comparison(self, target, args, kwargs)
+        return tensors.special_call(self, target, args, kwargs) if found is None else found
 
     def _as_graph_number(self, value: Value, by_value: bool) -> Value:
         return operands.with_graph_numbers(self, value, by_value)
@@ -467,7 +489,10 @@ class ControlMachine(TorchMachine):
         return super().is_same(self.settle(left), self.settle(right))
 
     def iterate(self, obj: Value) -> Value:
-        return super().iterate(self.settle(obj))
+        obj = self.settle(obj)
+        if isinstance(obj, TensorValue) and list_methods.has_data_rows(obj):
+            return list_methods.RowIterator(obj)
+        return super().iterate(obj)
 
     def length(self, value: Value) -> Value:
         return super().length(self.settle(value))
@@ -476,7 +501,16 @@ class ControlMachine(TorchMachine):
         return super().contains(self.settle(container), self.settle(item))
 
     def unpack(self, value: Value) -> Any:
-        return super().unpack(self.settle(value))
+        value = self.settle(value)
+        if list_methods.unbounded(self, value):
+            raise list_methods.not_unpacked(value)
+        return super().unpack(value)
+
+    def unpack_by_data(self, value: Value, before: int, after: int | None) -> Any:
+        return list_methods.unpacked(self, self.settle(value), before, after)
+
+    def extend_by_data(self, target: Value, values: Value) -> bool:
+        return list_methods.extended(self, target, self.settle(values))
 
     def hash_key(self, value: Value) -> Any:
         return super().hash_key(self.settle(value))
@@ -500,12 +534,6 @@ class ControlMachine(TorchMachine):
 
     # -- calls ---------------------------------------------------------------------------------
 
-    def call_builtin(
-        self, function: Any, args: list[Value], kwargs: dict[str, Value]
-    ) -> Value:
-        result = library.call_on_data(self, function, args, kwargs)
-        return super().call_builtin(function, args, kwargs) if result is None else result
-
     def symbolic_extreme(self, name: str, values: list[Value]) -> Value | None:
         found = library.extreme(self, name, values)
         return super().symbolic_extreme(name, values) if found is None else found
@@ -521,8 +549,23 @@ class ControlMachine(TorchMachine):
         settled = [self.settle(arg) for arg in args]
         return settled, {name: self.settle(arg) for name, arg in kwargs.items()}
 
+    def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        found = list_methods.call(self, function, args, kwargs)
+        if found is None:
+            found = library.call_on_data(self, function, args, kwargs)
+        return found if found is not None else super().call_builtin(function, args, kwargs)
+
+    def instantiate(self, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        found = list_methods.call(self, cls, args, kwargs)
+        return found if found is not None else super().instantiate(cls, args, kwargs)
+
+    def list_changed(self, value: Any) -> None:
+        self.lists.changed(value)
+        super().list_changed(value)
+
     # -- from outside --------------------------------------------------------------------------
 
     def close(self) -> None:
         super().close()
         self.homes.clear()
+        self.lists.clear()

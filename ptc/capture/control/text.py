@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter import text
 from ptc.capture.values.base import Value
@@ -87,6 +88,12 @@ def _formatted(vm: ControlMachine, value: Value, spec: str, conversion: str) -> 
             return joined((format(number, spec),))
         _require_format(vm, value.cls, spec)
         return TextValue((Formatted(number, spec, conversion),))
+    if isinstance(value, DataListValue):
+        if spec:
+            raise vm.type_error(f"unsupported format string passed to {value.cls.__name__}.__format__")
+        if value.cls is not list:
+            raise GraphBreak("PTC-B006", f"{value.describe()} is formatted", "make it a list first")
+        return TextValue((Formatted(value.text_variable(vm), "", "repr"),))
     if isinstance(value, TensorValue):
         if conversion == "format" and spec and value.fake.dim():
             raise vm.type_error("unsupported format string passed to Tensor.__format__")

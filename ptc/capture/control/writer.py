@@ -16,7 +16,7 @@ from typing import Any
 import torch.fx
 
 from ptc.capture.values.base import Value
-from ptc.graph.control import Assign, Bind, Body, Compute, Item, ReadItem
+from ptc.graph.control import Assign, Bind, Body, Compute, Item, ListItem, ReadItem
 from ptc.graph.program import ProgramInput
 from ptc.support.diagnostics import Location
 
@@ -73,6 +73,16 @@ class Block:
         return node
 
 
+_READS_LIST = frozenset({"copy", "get", "length", "slice", "concat", "stack", "cat", "new"})
+
+
+def is_computation(item: Item) -> bool:
+    """Whether an item does nothing but give variables values."""
+    if isinstance(item, ListItem):
+        return item.op in _READS_LIST
+    return isinstance(item, (Assign, Bind, Compute, ReadItem))
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A point in the tree: the body, its length, the block that was open and its last node."""
@@ -121,7 +131,7 @@ class Writer:
         """Append an item behind all that was computed so far."""
         self.flush()
         self.body.items.append(item)
-        self.effects += not isinstance(item, (Assign, Bind, Compute, ReadItem))
+        self.effects += not is_computation(item)
 
     def compute(self, item: Compute | Bind | Assign) -> None:
         """Add what depends on number variables only: it may stand before the open block, which can

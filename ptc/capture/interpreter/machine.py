@@ -407,6 +407,16 @@ class Machine:
         """`range(*args)` where a bound depends on data; None where none does."""
         return None
 
+    def unpack_by_data(self, value: Value, before: int, after: int | None) -> list[Value] | None:
+        """The elements of an iterable whose length data decides: `before` of them, then, unless
+        `after` is None, a list of the rest and `after` more; None for all others."""
+        return None
+
+    def extend_by_data(self, target: Value, values: Value) -> bool:
+        """Put the elements of an iterable whose length data decides at the end of a list; False for
+        all others."""
+        return False
+
     def settle_arguments(
         self, args: list[Value], kwargs: dict[str, Value]
     ) -> tuple[list[Value], dict[str, Value]]:

@@ -437,6 +437,8 @@ def map_add(vm: Machine, frame: Frame, ins: Instruction) -> None:
 def collection_extend(vm: Machine, frame: Frame, ins: Instruction) -> None:
     values = frame.pop()
     target: Any = frame.stack[-(ins.arg or 1)]
+    if ins.opname == "LIST_EXTEND" and vm.extend_by_data(target, values):
+        return
     try:
         elements = vm.unpack(values)
     except Exception as error:
@@ -479,7 +481,10 @@ def list_to_tuple(vm: Machine, frame: Frame, ins: Instruction) -> None:
 @opcode("UNPACK_SEQUENCE")
 def unpack_sequence(vm: Machine, frame: Frame, ins: Instruction) -> None:
     count = ins.arg or 0
-    values = _unpack(vm, frame.pop())
+    owner = frame.pop()
+    values = vm.unpack_by_data(owner, count, None)
+    if values is None:
+        values = _unpack(vm, owner)
     if len(values) < count:
         text = f"not enough values to unpack (expected {count}, got {len(values)})"
         raise vm.exception(ValueError, text)
@@ -497,7 +502,12 @@ def _unpack(vm: Machine, value: Value) -> list[Value]:
 @opcode("UNPACK_EX")
 def unpack_ex(vm: Machine, frame: Frame, ins: Instruction) -> None:
     before, after = (ins.arg or 0) & 0xFF, (ins.arg or 0) >> 8
-    values = _unpack(vm, frame.pop())
+    owner = frame.pop()
+    parts = vm.unpack_by_data(owner, before, after)
+    if parts is not None:
+        frame.stack.extend(reversed(parts))
+        return
+    values = _unpack(vm, owner)
     if len(values) < before + after:
         text = (
             f"not enough values to unpack (expected at least {before + after}, got {len(values)})"

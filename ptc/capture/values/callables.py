@@ -125,7 +125,7 @@ class FunctionValue(Instance):
                 self._wrap_default(vm, value, f"{{}}.__defaults__[{i}]")
                 for i, value in enumerate(self.obj.__defaults__ or ())
             ]
-            vm.journal.assign(self, "default_values", values)
+            vm.journal.read_attribute(self, "default_values", values)
         assert self.default_values is not None
         return self.default_values
 
@@ -135,7 +135,7 @@ class FunctionValue(Instance):
                 key: self._wrap_default(vm, value, f"{{}}.__kwdefaults__[{key!r}]")
                 for key, value in (self.obj.__kwdefaults__ or {}).items()
             }
-            vm.journal.assign(self, "kwdefault_values", values)
+            vm.journal.read_attribute(self, "kwdefault_values", values)
         assert self.kwdefault_values is not None
         return self.kwdefault_values
 

@@ -1,0 +1,425 @@
+"""Calls with lists whose length data decides, and with what iterates over one: methods of list and
+deque, and builtins that consume an iterable, which are traced as the Python that they amount to.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import sympy
+import torch
+
+from ptc.capture.control import lists
+from ptc.capture.control.list_forms import TensorForm
+from ptc.capture.control.lists import DataListValue, holdable
+from ptc.capture.control.text import text_of
+from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.calls import builtin
+from ptc.capture.polyfills import data_lists
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import ListValue, SequenceIterator
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.data_ranges import DataRange, DataRangeIterator
+from ptc.capture.values.iterators import (
+    EnumerateValue,
+    FilterValue,
+    IteratorValue,
+    MapValue,
+    ZipValue,
+)
+from ptc.capture.values.texts import joined
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import ListItem
+from ptc.graph.symbols import expression_of
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+Handler = Callable[..., "Value | None"]
+_METHODS: dict[int, Handler] = {}
+_CONSUMERS: dict[int, types.FunctionType] = {}
+_NONE = ConstantValue(None)
+
+
+def _method(*functions: Any) -> Callable[[Handler], Handler]:
+    def register(handler: Handler) -> Handler:
+        for function in functions:
+            _METHODS[id(function)] = handler
+        return handler
+
+    return register
+
+
+def call(
+    vm: ControlMachine, function: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """The result of a call that has to do with such lists; None for all others."""
+    if not args or (id(function) not in _METHODS and id(function) not in _CONSUMERS):
+        return None
+    polyfill = _CONSUMERS.get(id(function))
+    if polyfill is not None:
+        extreme = function in (min, max) and len(args) > 1
+        if extreme or not unbounded(vm, vm.settle(args[0])):
+            return None
+        return vm.call(vm.wrap_fixed(polyfill), args, kwargs)
+    args = [vm.settle(arg) for arg in args]
+    if not _concerns(vm, function, args):
+        return None
+    result = _METHODS[id(function)](vm, *args, **kwargs)
+    return _NONE if result is None else result
+
+
+def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
+    if isinstance(args[0], DataListValue):
+        return True
+    if not isinstance(args[0], ListValue) or not holdable(args[0]):
+        return False
+    if function in (list.insert, list.pop, list.__delitem__, collections.deque.insert):
+        return len(args) > 1 and isinstance(args[1], DataNumber)
+    return len(args) > 1 and unbounded(vm, args[1]) and id(function) in _TAKES_ITERABLE
+
+
+def unbounded(vm: ControlMachine, value: Value) -> bool:
+    """Whether data decides how many elements an iterable has."""
+    if isinstance(value, (DataListValue, DataRange, DataRangeIterator)):
+        return True
+    if isinstance(value, SequenceIterator):
+        return isinstance(value.sequence, DataListValue) or not isinstance(value.position, int)
+    if isinstance(value, (EnumerateValue, FilterValue)):
+        return unbounded(vm, value.inner)
+    if isinstance(value, ZipValue):
+        return bool(value.inner) and all(unbounded(vm, one) for one in value.inner)
+    if isinstance(value, MapValue):
+        return all(unbounded(vm, one) for one in value.inner)
+    return isinstance(value, (ReversedList, RowIterator)) or has_data_rows(value)
+
+
+def has_data_rows(value: Value) -> bool:
+    """Whether a value is a tensor whose first size is symbolic."""
+    return (
+        isinstance(value, TensorValue)
+        and value.fake.dim() > 0
+        and isinstance(value.fake.shape[0], torch.SymInt)
+    )
+
+
+# -- methods --------------------------------------------------------------------------------------
+
+
+@_method(list.append, collections.deque.append)
+def _append(vm: ControlMachine, self: DataListValue, value: Value) -> None:
+    self.append(vm, value)
+
+
+@_method(list.extend, collections.deque.extend, list.__iadd__, collections.deque.__iadd__)
+def _extend(vm: ControlMachine, self: Any, iterable: Value) -> Value | None:
+    if isinstance(iterable, DataListValue):
+        lists.hold(vm, self, [iterable.items])
+        lists.extend(vm, self, iterable)
+    elif unbounded(vm, iterable):
+        vm.call(vm.wrap_fixed(data_lists.extend), [self, iterable])
+    else:
+        for value in vm.unpack(iterable):
+            self.append(vm, value)
+    return self
+
+
+@_method(list.insert, collections.deque.insert)
+def _insert(vm: ControlMachine, self: Any, index: Value, value: Value) -> None:
+    if self.maxlen is not None:
+        raise GraphBreak("PTC-B006", f"an element is inserted in {self.describe()} with a bound")
+    lists.hold(vm, self, [[value]])
+    lists.insert(vm, self, index, value)
+
+
+@_method(collections.deque.appendleft)
+def _appendleft(vm: ControlMachine, self: DataListValue, value: Value) -> None:
+    if self.maxlen is not None:
+        if self.maxlen == 0:
+            return
+        if lists.longer(vm, self, self.maxlen - 1):
+            last = vm.binary("-", vm.length(self), ConstantValue(1))
+            lists.pop(vm, self, last)
+    lists.insert(vm, self, ConstantValue(0), value)
+
+
+@_method(list.pop, collections.deque.pop)
+def _pop(vm: ControlMachine, self: Any, index: Value | None = None) -> Value:
+    lists.hold(vm, self)
+    if not lists.longer(vm, self, 0):
+        what = "an empty deque" if self.noun == "deque" else "empty list"
+        raise vm.exception(IndexError, f"pop from {what}")
+    position = lists.valid_index(vm, self, index or ConstantValue(-1), "pop index out of range")
+    return lists.pop(vm, self, position)
+
+
+@_method(collections.deque.popleft)
+def _popleft(vm: ControlMachine, self: DataListValue) -> Value:
+    if not lists.longer(vm, self, 0):
+        raise vm.exception(IndexError, "pop from an empty deque")
+    return lists.pop(vm, self, ConstantValue(0))
+
+
+@_method(list.clear, collections.deque.clear)
+def _clear(vm: ControlMachine, self: DataListValue) -> None:
+    lists.clear(vm, self)
+
+
+@_method(list.reverse, collections.deque.reverse)
+def _reverse(vm: ControlMachine, self: DataListValue) -> None:
+    lists.reverse(vm, self)
+
+
+@_method(list.copy, collections.deque.copy)
+def _copy(vm: ControlMachine, self: DataListValue) -> Value:
+    return lists.copied(vm, self)
+
+
+@_method(list.__getitem__, collections.deque.__getitem__)
+def _getitem(vm: ControlMachine, self: Value, key: Value) -> Value:
+    return self.getitem(vm, key)
+
+
+@_method(list.__setitem__, collections.deque.__setitem__)
+def _setitem(vm: ControlMachine, self: Value, key: Value, value: Value) -> None:
+    self.setitem(vm, key, value)
+
+
+@_method(list.__delitem__, collections.deque.__delitem__)
+def _delitem(vm: ControlMachine, self: Any, key: Value) -> None:
+    lists.hold(vm, self)
+    self.delitem(vm, key)
+
+
+@_method(list.__len__, collections.deque.__len__)
+def _length(vm: ControlMachine, self: Value) -> Value:
+    return self.length(vm)
+
+
+@_method(list.__iter__, collections.deque.__iter__)
+def _iterate(vm: ControlMachine, self: Value) -> Value:
+    return self.iterate(vm)
+
+
+@_method(reversed, list.__reversed__)
+def _reversed(vm: ControlMachine, self: DataListValue) -> Value:
+    return ReversedList(self, vm.length(self))
+
+
+@_method(list.sort)
+def _sort(
+    vm: ControlMachine, self: Value, *, key: Value | None = None, reverse: Value | None = None
+) -> None:
+    vm.call(vm.wrap_fixed(data_lists.sort), [self, key or _NONE, reverse or ConstantValue(False)])
+
+
+@_method(list.index, list.remove, list.count, collections.deque.remove)
+def _found(vm: ControlMachine, self: Value, *args: Value) -> Value:
+    raise GraphBreak(
+        "PTC-B006",
+        f"an element is searched in {self.describe()}",
+        "search in a loop over the list",
+    )
+
+
+_TAKES_ITERABLE = {
+    id(list.extend), id(collections.deque.extend), id(list.__iadd__),
+    id(collections.deque.__iadd__),
+}  # fmt: skip
+
+
+# -- iterators ------------------------------------------------------------------------------------
+
+
+class ReversedList(IteratorValue):
+    """`reversed` of such a list; `length` is what it was when the iterator was made."""
+
+    __slots__ = ("length", "position", "sequence")
+
+    def __init__(self, sequence: DataListValue, length: Value) -> None:
+        super().__init__()
+        self.sequence = sequence
+        self.length = length
+        self.position: Any = ConstantValue(0)
+
+    @property
+    def cls(self) -> type:
+        return type(reversed([]))
+
+    def next(self, vm: ControlMachine) -> Value | None:  # type: ignore[override]
+        return vm.next_by_data(self)
+
+    def count(self, vm: ControlMachine) -> Value:
+        return self.length
+
+    def element(self, vm: ControlMachine, position: Value) -> Value:
+        last = vm.binary("-", self.length, ConstantValue(1))
+        return vm.getitem(self.sequence, vm.binary("-", last, position))
+
+
+class RowIterator(IteratorValue):
+    """Over the rows of a tensor whose number is a symbolic size."""
+
+    __slots__ = ("position", "tensor")
+
+    def __init__(self, tensor: TensorValue) -> None:
+        super().__init__()
+        self.tensor = tensor
+        self.position: Any = ConstantValue(0)
+
+    @property
+    def cls(self) -> type:
+        return type(iter(()))
+
+    def next(self, vm: ControlMachine) -> Value | None:  # type: ignore[override]
+        return vm.next_by_data(self)
+
+    def count(self, vm: ControlMachine) -> Value:
+        return vm.length(self.tensor)
+
+    def element(self, vm: ControlMachine, position: Value) -> Value:
+        if isinstance(position, DataNumber):
+            index = vm.size_symbol(position.var, 0)
+            rows = expression_of(self.tensor.fake.shape[0])
+            vm.facts.assume(sympy.Lt(expression_of(index), rows), True)
+            position = SymbolicNumber(index, None)  # type: ignore[arg-type]
+        return vm.getitem(self.tensor, position)
+
+
+# -- consumers ------------------------------------------------------------------------------------
+
+for _function, _polyfill in (
+    (list, data_lists.list_of), (sum, data_lists.total), (any, data_lists.any_of),
+    (all, data_lists.all_of), (min, data_lists.smallest), (max, data_lists.largest),
+    (sorted, data_lists.in_order), (collections.deque, data_lists.deque_of),
+):  # fmt: skip
+    _CONSUMERS[id(_function)] = _polyfill
+
+
+@_method(tuple, set, frozenset, dict, dict.fromkeys)
+def _fixed(vm: ControlMachine, self: Value, *args: Value) -> Value:
+    raise GraphBreak(
+        "PTC-B006",
+        f"a tuple, set or dict is made of {self.describe()}",
+        "keep it a list",
+    )
+
+
+# -- unpacking ------------------------------------------------------------------------------------
+
+
+def not_unpacked(value: Value) -> GraphBreak:
+    return GraphBreak(
+        "PTC-B006",
+        f"all elements of {value.describe()} are taken at once, and data decides how many there "
+        "are",
+        "go through them in a loop",
+    )
+
+
+def unpacked(
+    vm: ControlMachine, value: Value, before: int, after: int | None
+) -> list[Value] | None:
+    """See `Machine.unpack_by_data`."""
+    if not unbounded(vm, value):
+        return None
+    if not isinstance(value, DataListValue):
+        value = vm.call(vm.wrap_fixed(data_lists.list_of), [value])
+    if not isinstance(value, DataListValue):
+        return None
+    count = vm.length(value)
+    least = before + (after or 0)
+    if not lists.longer(vm, value, least - 1):
+        at_least = "at least " if after is not None else ""
+        text = joined((f"not enough values to unpack (expected {at_least}{least}, got ",
+                       *text_of(vm, vm.str(count)), ")"))  # fmt: skip
+        raise vm.raised(ValueError, [text])
+    if after is None and lists.longer(vm, value, least):
+        text = f"too many values to unpack (expected {least})"
+        raise vm.exception(ValueError, text)
+    first = [lists.element(vm, value, ConstantValue(i)) for i in range(before)]
+    if after is None:
+        return first
+    middle = lists.between(vm, value, before, after)
+    last = [vm.getitem(value, ConstantValue(i - after)) for i in range(after)]
+    return [*first, middle, *last]
+
+
+def extended(vm: ControlMachine, target: Any, values: Value) -> bool:
+    """See `Machine.extend_by_data`."""
+    if not unbounded(vm, values):
+        return False
+    _extend(vm, target, values)
+    return True
+
+
+# -- torch ----------------------------------------------------------------------------------------
+
+
+def torch_call(
+    vm: ControlMachine, target: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """`torch.stack`, `cat` and `tensor` of such a list; None for all other calls."""
+    polyfill = _TORCH.get(target) if isinstance(target, types.BuiltinFunctionType) else None
+    if polyfill is None:
+        return None
+    first = args[0] if args else kwargs.get("data" if target is torch.tensor else "tensors")
+    if not isinstance(first, DataListValue):
+        return None
+    return vm.call(vm.wrap_fixed(polyfill), args, kwargs)
+
+
+_TORCH: dict[Any, types.FunctionType] = {
+    torch.stack: data_lists.stack, torch.cat: data_lists.cat, torch.concat: data_lists.cat,
+    torch.concatenate: data_lists.cat, torch.tensor: data_lists.tensor,
+}  # fmt: skip
+
+
+def _tensors(value: Value) -> TensorForm:
+    assert isinstance(value, DataListValue)
+    form = value.state.form
+    if not isinstance(form, TensorForm):
+        raise GraphBreak(
+            "PTC-B011", f"{value.describe()} and holds no tensors is passed to a torch function"
+        )
+    return form
+
+
+@builtin(data_lists.uneven)
+def _uneven(vm: ControlMachine, tensors: Value) -> bool:
+    return None in _tensors(tensors).sizes
+
+
+@builtin(data_lists.stacked)
+def _stacked(vm: ControlMachine, tensors: Value, dim: Value) -> Value:
+    return _from_list(vm, "stack", tensors, vm.as_index(dim))
+
+
+@builtin(data_lists.concatenated)
+def _concatenated(vm: ControlMachine, tensors: Value, dim: Value) -> Value:
+    return _from_list(vm, "cat", tensors, vm.as_index(dim))
+
+
+def _from_list(vm: ControlMachine, op: str, owner: Any, dim: int) -> Value:
+    """All elements as one tensor, with sizes that are read off the result."""
+    form = _tensors(owner)
+    rank = len(form.sizes) + (op == "stack")
+    if not -rank <= dim < rank:
+        text = f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but "
+        raise vm.exception(IndexError, text + f"got {dim})")
+    dim %= rank
+    sizes: list[Any] = list(form.sizes)
+    sizes[dim : dim + (op == "cat")] = [None]
+    shape = [lists.own_size(vm) if size is None else size for size in sizes]
+    result = vm.new_tensor(shape, form.dtype, form.device)
+    vm.writer.add(ListItem(op, vm.variable(result), (owner.state.vars[0], dim)))
+    lists.bind_sizes(vm, result)
+    return result
+
+
+__all__ = ["ReversedList", "RowIterator", "call", "has_data_rows", "torch_call", "unbounded"]

@@ -1,0 +1,190 @@
+"""What builtins and torch functions do with lists whose length data decides, in Python. Only ever
+traced: loops become loops of the program.
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+import sys
+from typing import Any
+
+import torch
+
+_MISSING = object()
+_EMPTY = "iterable argument is empty" if sys.version_info >= (3, 12) else "arg is an empty sequence"
+_COMPENSATED = sys.version_info >= (3, 12)
+
+
+def list_of(iterable: Any) -> Any:
+    if isinstance(iterable, list):
+        return iterable.copy()
+    result: list[Any] = []
+    for value in iterable:
+        result.append(value)
+    return result
+
+
+def deque_of(iterable: Any, maxlen: Any = None) -> Any:
+    result: Any = collections.deque((), maxlen)
+    for value in iterable:
+        result.append(value)
+    return result
+
+
+def extend(target: Any, iterable: Any) -> None:
+    for value in iterable:
+        target.append(value)
+
+
+def total(iterable: Any, start: Any = 0) -> Any:
+    result, error = start, 0.0
+    for value in iterable:
+        if _COMPENSATED and isinstance(value, float):
+            result = float(result)
+            new = result + value
+            if abs(result) >= abs(value):
+                error += (result - new) + value
+            else:
+                error += (value - new) + result
+            result = new
+        else:
+            result = result + value
+    if _COMPENSATED and isinstance(result, float) and error != 0.0 and math.isfinite(error):
+        result += error
+    return result
+
+
+def any_of(iterable: Any) -> bool:
+    for value in iterable:
+        if value:
+            return True
+    return False
+
+
+def all_of(iterable: Any) -> bool:
+    for value in iterable:
+        if not value:
+            return False
+    return True
+
+
+def smallest(iterable: Any, *, key: Any = None, default: Any = _MISSING) -> Any:
+    values = list_of(iterable)
+    if not values:
+        if default is _MISSING:
+            raise ValueError("min() " + _EMPTY)
+        return default
+    best = values[0]
+    least = best if key is None else key(best)
+    for i in range(1, len(values)):
+        value = values[i]
+        other = value if key is None else key(value)
+        if other < least:
+            best, least = value, other
+    return best
+
+
+def largest(iterable: Any, *, key: Any = None, default: Any = _MISSING) -> Any:
+    values = list_of(iterable)
+    if not values:
+        if default is _MISSING:
+            raise ValueError("max() " + _EMPTY)
+        return default
+    best = values[0]
+    most = best if key is None else key(best)
+    for i in range(1, len(values)):
+        value = values[i]
+        other = value if key is None else key(value)
+        if other > most:
+            best, most = value, other
+    return best
+
+
+def in_order(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    result: list[Any] = []
+    keys: list[Any] = []
+    for value in iterable:
+        mine = value if key is None else key(value)
+        at = len(keys)
+        while at > 0 and (keys[at - 1] < mine if reverse else mine < keys[at - 1]):
+            at -= 1
+        keys.insert(at, mine)
+        if key is not None:
+            result.insert(at, value)
+    return keys if key is None else result
+
+
+def sort(values: Any, key: Any, reverse: Any) -> None:
+    ordered = in_order(values, key=key, reverse=reverse)
+    values.clear()
+    values.extend(ordered)
+
+
+# -- torch ----------------------------------------------------------------------------------------
+
+
+def stacked(tensors: Any, dim: int) -> Any:
+    """`torch.stack` of tensors that fit together: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def concatenated(tensors: Any, dim: int) -> Any:
+    """`torch.cat` of tensors that fit together: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def uneven(tensors: Any) -> bool:
+    """Whether the tensors' sizes may differ: known at capture."""
+    raise AssertionError("never runs")
+
+
+def stack(tensors: Any, dim: int = 0) -> Any:
+    if not tensors:
+        return torch.stack([], dim)
+    if uneven(tensors):
+        first = tensors[0].shape
+        for i, tensor in enumerate(tensors):
+            for mine, its in zip(first, tensor.shape):
+                if mine != its:
+                    raise RuntimeError(
+                        "stack expects each tensor to be equal size, but got "
+                        f"{list(first)} at entry 0 and {list(tensor.shape)} at entry {i}"
+                    )
+    return stacked(tensors, dim)
+
+
+def cat(tensors: Any, dim: int = 0) -> Any:
+    if not tensors:
+        return torch.cat([], dim)
+    first = tensors[0].shape
+    rank = len(first)
+    if uneven(tensors) and rank > 1:
+        along = dim + rank if dim < 0 else dim
+        for i, tensor in enumerate(tensors):
+            for d in range(rank):
+                if d != along and first[d] != tensor.shape[d]:
+                    raise RuntimeError(
+                        f"Sizes of tensors must match except in dimension {along}. Expected size "
+                        f"{first[d]} but got size {tensor.shape[d]} for tensor number {i} in the "
+                        "list."
+                    )
+    return concatenated(tensors, dim)
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+    if not data:
+        return torch.tensor([], dtype=dtype, device=device)
+    parts = []
+    for value in data:
+        parts.append(torch.tensor(value) if dtype is None else torch.tensor(value, dtype=dtype))
+    return stack(parts)
+
+
+def rows(values: Any) -> Any:
+    """`tensor.tolist()`"""
+    result: list[Any] = []
+    for i in range(values.shape[0]):
+        row = values[i]
+        result.append(rows(row) if row.dim() else row.item())
+    return result
