@@ -37,6 +37,8 @@ from ptc.graph.symbols import is_layout_choice, is_layout_question, relation_tex
 DATA_DEPENDENT = (DataDependentOutputException, GuardOnDataDependentSymNode)
 DYNAMIC_SHAPE = (DynamicOutputShapeException,)
 UNSUPPORTED = (UnsupportedOperatorException,)
+#: What torch says where it wants the numbers in a fake tensor.
+WANTS_MEMORY = "its data is not allocated yet"
 _LARGEST = 2**31 - 1
 #: Symbolic ints are computed with in 64 bits: what is larger stays a Python constant.
 LARGEST_NUMBER = 2**60

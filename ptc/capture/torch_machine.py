@@ -249,6 +249,12 @@ class TorchMachine(Machine):
                 "PTC-B004", f"{_name_of(target)} has no rule for fake tensors: {error}"
             ) from error
         except Exception as error:
+            if fakes.WANTS_MEMORY in str(error):
+                raise GraphBreak(
+                    "PTC-B002",
+                    f"{_name_of(target)} reads tensor data into Python",
+                    "keep it a tensor",
+                ) from error
             raise self.native_exception(error) from None
 
     def result_value(self, result: Any, node: torch.fx.Node) -> Value:

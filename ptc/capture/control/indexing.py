@@ -78,6 +78,7 @@ def next_by_data(vm: ControlMachine, iterator: Any) -> Value | None:
 
 def range_by_data(vm: ControlMachine, args: list[Value]) -> Value | None:
     """`range` with a bound that data decides."""
+    args = [vm.read_index(arg) if isinstance(arg, TensorValue) else arg for arg in args]
     if not any(isinstance(arg, (DataNumber, SymbolicNumber)) for arg in args):
         return None
     if any(arg.cls is float for arg in args):

@@ -30,6 +30,7 @@ from ptc.capture.control import (
 )
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance
+from ptc.capture.control.kept import Kept, State
 from ptc.capture.control.list_registry import Lists
 from ptc.capture.control.loops import LoopContext
 from ptc.capture.control.questions import (
@@ -79,7 +80,7 @@ class _Builder(GraphBuilder):
 class ControlMachine(TorchMachine):
     """One capture of a whole program whose control flow may depend on data."""
 
-    def __init__(self, *, dynamic: Any = None) -> None:
+    def __init__(self, *, dynamic: Any = None, kept: Kept | None = None) -> None:
         super().__init__(whole_program=True, dynamic=dynamic)
         self.fakes = Fakes(self._ask)
         self.journal.keep_reads()
@@ -92,6 +93,7 @@ class ControlMachine(TorchMachine):
         self.writer = Writer(self.builder._unique)
         self.builder.writer = self.writer
         self.homes = tensors.Homes()
+        self.state = State(self, kept or Kept())
         self.attempt = Attempt((), 0)
         self.answers: tuple[Answer, ...] = ()
         self.notes: dict[str, None] = {}  # for the user
@@ -99,6 +101,7 @@ class ControlMachine(TorchMachine):
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}
         self.budget = 0
+        self.kept_writes: set[tuple[int, str]] = set()  # that the session keeps
         self.split_depth = 0
         # What an arm knows
         self.facts = Facts(self.fakes, self.journal)
@@ -136,6 +139,8 @@ class ControlMachine(TorchMachine):
     format = text.format_
     join_text = text.join_text
     data_read = tensors.data_read
+    read_index = reading.read_index
+    sequence_key = reading.sequence_key
     declare_input = tensors.declare
     read_item = tensors.read_item
     next_by_data = indexing.next_by_data
@@ -458,6 +463,8 @@ class ControlMachine(TorchMachine):
 
     def getitem(self, obj: Value, key: Value) -> Value:
         obj, key = self.settle(obj), self.settle(key)
+        if isinstance(key, TensorValue) and not isinstance(obj, TensorValue):
+            key = self.sequence_key(obj, key)
         if isinstance(key, DataNumber):
             found = indexing.element(self, obj, key)
             if found is not None:
@@ -564,6 +571,23 @@ class ControlMachine(TorchMachine):
         super().list_changed(value)
 
     # -- from outside --------------------------------------------------------------------------
+
+    def kept_attribute(self, owner: Any, name: str, real: Any) -> Value | None:
+        return self.state.read(owner, name, real)
+
+    def attribute_set(self, owner: Any, name: str, value: Value) -> None:
+        real = getattr(owner.obj, "__dict__", {}).get(name)
+        if isinstance(real, torch.Tensor) and owner.source is not None:
+            if self.state.replace(real, value, owner.attribute_source(name)):
+                self.kept_writes.add((id(owner), name))
+            return
+        self.state.write(owner, name, value)
+
+    def buffer_set(self, module: Any, name: str, value: Value) -> None:
+        mapping = module.attribute(self, "_buffers")
+        real = module.obj._buffers.get(name) if module.source is not None else None
+        if real is not None and self.state.replace(real, value, mapping.item_source(name)):
+            self.kept_writes.add((id(mapping), ""))
 
     def close(self) -> None:
         super().close()

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import sympy
+import torch
 
 from ptc.capture.values.choices import ChoiceValue
+from ptc.capture.values.data_numbers import DataNumber
 from ptc.graph.control import NumberKind, NumberVar, ReadItem
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
-    from ptc.capture.values.data_numbers import DataNumber
     from ptc.capture.values.torch_tensor import TensorValue
 
 
@@ -50,6 +51,10 @@ class TensorTruth(Question):
         return ("tensor",)
 
     def selector(self, vm: ControlMachine) -> NumberVar:
+        if self.value.fake.dtype is not torch.bool:
+            number = vm.read_item(self.value)
+            assert isinstance(number, DataNumber)
+            return vm.bool_variable(number)
         target = NumberVar(vm.writer.name("n"), NumberKind.BOOL)
         vm.writer.add(ReadItem(target, vm.tensor_variable(self.value)))
         return target

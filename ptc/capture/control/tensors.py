@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.fx
 
-from ptc.capture.control.arithmetic import arithmetic, number_kind
+from ptc.capture.control.arithmetic import arithmetic
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import ListValue
+from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import NumberKind, NumberVar, ReadItem, TensorVar
@@ -89,6 +89,10 @@ def declare(vm: ControlMachine, value: TensorValue) -> ProgramInput:
         vm.homes.inputs[value] = known
         if value.kind is InputKind.USER:
             vm.homes.variables[value] = TensorVar(name, value.fake)
+        else:
+            first = vm.state.first_variable(name, value)
+            if first is not None:
+                vm.homes.variables[value] = first
     return known
 
 
@@ -367,9 +371,47 @@ def special_call(
     vm: ControlMachine, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
     """Calls that have another form where numbers come from data."""
-    if target is torch.tensor and len(args) == 1 and isinstance(args[0], DataNumber):
-        kinds = {NumberKind.INT: torch.int64, NumberKind.BOOL: torch.bool}
-        dtype = kinds.get(number_kind(args[0]), torch.get_default_dtype())
-        options = {"dtype": ConstantValue(dtype), **kwargs}
-        return vm.torch_call("call_function", torch.full, [vm.tuple([]), args[0]], options)
+    if target in (torch.tensor, torch.as_tensor) and len(args) == 1:
+        return _tensor_of(vm, args[0], kwargs)
+    if target == "new_tensor" and len(args) == 2 and isinstance(args[0], TensorValue):
+        like = {"dtype": ConstantValue(args[0].fake.dtype)}
+        return _tensor_of(vm, args[1], {**like, **kwargs})
     return None
+
+
+def _tensor_of(vm: ControlMachine, data: Value, kwargs: dict[str, Value]) -> Value | None:
+    """`torch.tensor(data)` of numbers that data decides and tensors without dimensions, alone or in
+    lists of lists; None where there are none."""
+    leaves = _leaves(data)
+    by_data = [leaf for leaf in leaves if isinstance(leaf, (DataNumber, TensorValue))]
+    if not by_data or isinstance(data, TensorValue):
+        return None
+    if any(isinstance(leaf, TensorValue) and leaf.fake.dim() for leaf in leaves):
+        return None
+    options = {name: value for name, value in kwargs.items() if name != "requires_grad"}
+    if "dtype" not in options or options["dtype"].cls is type(None):
+        dtype = _dtype(leaves[0])
+        for leaf in leaves[1:]:
+            dtype = torch.promote_types(dtype, _dtype(leaf))
+        options["dtype"] = ConstantValue(dtype)
+    return _built(vm, data, options)
+
+
+def _leaves(data: Value) -> list[Value]:
+    if isinstance(data, (ListValue, TupleValue)):
+        return [leaf for item in data.items for leaf in _leaves(item)]
+    return [data]
+
+
+def _dtype(leaf: Value) -> torch.dtype:
+    if isinstance(leaf, TensorValue):
+        return leaf.fake.dtype
+    return {int: torch.int64, bool: torch.bool}.get(leaf.cls, torch.get_default_dtype())
+
+
+def _built(vm: ControlMachine, data: Value, options: dict[str, Value]) -> Value:
+    if isinstance(data, (ListValue, TupleValue)):
+        rows = ListValue([_built(vm, item, options) for item in data.items])
+        return vm.torch_call("call_function", torch.stack, [rows], {})
+    number = vm.read_item(data) if isinstance(data, TensorValue) else data
+    return vm.torch_call("call_function", torch.full, [vm.tuple([]), number], options)

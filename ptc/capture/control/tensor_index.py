@@ -1,0 +1,155 @@
+"""`tensor[...]` with numbers that data decides: each picks its row by `select`, behind a test of
+its range, and what is left of the key is Python's own.
+
+Owns which dimension a part of a key is about. Integer tensors without dimensions are numbers too.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ptc.capture.control.arithmetic import computed
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue, SliceValue
+from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import NumberKind
+from ptc.graph.symbols import expression_of
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+#: Tensors of these types are masks when they are a key.
+_MASKS = (torch.bool, torch.uint8)
+
+
+def indexed(vm: ControlMachine, target: Any, args: list[Value]) -> Value | None:
+    """`x[key]` or `x[key] = value` where the key has numbers that data decides; None for all
+    else."""
+    if target not in (operator.getitem, operator.setitem) or not isinstance(args[0], TensorValue):
+        return None
+    key = _numbers_read(vm, args[1])
+    parts = list(key.items) if isinstance(key, TupleValue) else [key]
+    if not any(isinstance(part, (DataNumber, SymbolicNumber)) for part in parts):
+        if key is args[1]:
+            return None
+        return vm.torch_call("call_function", target, [args[0], key, *args[2:]], {})
+    base, rest = _selected(vm, args[0], parts)
+    if target is operator.getitem:
+        if not rest:
+            return base
+        return vm.torch_call("call_function", target, [base, TupleValue(rest)], {})
+    if all(_takes_all(part) for part in rest):
+        rest = [ConstantValue(Ellipsis)]
+    return vm.torch_call("call_function", target, [base, TupleValue(rest), *args[2:]], {})
+
+
+def _takes_all(part: Value) -> bool:
+    return isinstance(part, ConstantValue) and part.value is Ellipsis
+
+
+def _numbers_read(vm: ControlMachine, key: Value) -> Value:
+    """The key with the numbers of integer tensors without dimensions."""
+    if isinstance(key, TensorValue):
+        fake = key.fake
+        whole = not (fake.is_floating_point() or fake.is_complex() or fake.dtype in _MASKS)
+        return vm.read_item(key) if whole and fake.dim() == 0 else key
+    if isinstance(key, SliceValue):
+        read = [vm.read_item(p) if isinstance(p, TensorValue) else p for p in key.parts]
+        return key if all(map(operator.is_, read, key.parts)) else SliceValue(*read)
+    if isinstance(key, TupleValue):
+        items = [_numbers_read(vm, item) for item in key.items]
+        return key if all(map(operator.is_, items, key.items)) else TupleValue(items)
+    return key
+
+
+def _selected(
+    vm: ControlMachine, base: TensorValue, parts: list[Value]
+) -> tuple[TensorValue, list[Value]]:
+    """The tensor with the rows picked that numbers of the key name, and the other parts."""
+    rank = base.fake.dim()
+    taken = sum(_dimensions(part) for part in parts)
+    if taken > rank:
+        if rank == 0:
+            raise vm.exception(
+                IndexError,
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
+            )
+        raise vm.exception(IndexError, f"too many indices for tensor of dimension {rank}")
+    rest: list[Value] = []
+    dim = 0
+    for place, part in enumerate(parts):
+        if _takes_all(part):
+            dim += rank - taken
+            rest.append(part)
+        elif isinstance(part, (DataNumber, SymbolicNumber)) and part.cls is int:
+            index = _valid(vm, base, dim, part, place)
+            found = vm.torch_call("call_method", "select", [base, ConstantValue(dim), index], {})
+            assert isinstance(found, TensorValue)
+            base = found
+        else:
+            dim += _dimensions(part)
+            rest.append(part)
+    return base, rest
+
+
+def _dimensions(part: Value) -> int:
+    """How many dimensions of the tensor a part of the key is about."""
+    if isinstance(part, ConstantValue) and (
+        part.value is None or part.value is Ellipsis or isinstance(part.value, bool)
+    ):
+        return 0
+    if isinstance(part, DataNumber) and part.cls is bool:
+        return 0
+    if isinstance(part, TensorValue) and part.fake.dtype in _MASKS:
+        return part.fake.dim()
+    if isinstance(part, ListValue) and part.items:
+        nested = [item for item in part.items if isinstance(item, ListValue)]
+        flags = all(item.cls is bool for item in part.items)
+        return 1 + max(map(_dimensions, nested), default=0) if flags else 1
+    return 1
+
+
+def _valid(
+    vm: ControlMachine, base: TensorValue, dim: int, part: DataNumber | SymbolicNumber, place: int
+) -> Value:
+    """The number as an index from the front; raises IndexError where there is no such row."""
+    size = vm.size_value(base, dim)
+    index = _from_front(vm, part, size)
+    if isinstance(index, DataNumber):
+        # One test, so that there is one view for all that goes on
+        inside = vm.binary(
+            "&", vm.compare(">=", index, ConstantValue(0)), vm.compare("<", index, size)
+        )
+        if vm.truth(inside):
+            made = vm.size_symbol(index.var, 0)
+            known = vm.compare("<", SymbolicNumber(made, None), size)
+            if isinstance(known, SymbolicNumber):
+                vm.facts.assume(expression_of(known.number), True)
+            return SymbolicNumber(made, None)
+    elif vm.truth(vm.compare(">=", index, ConstantValue(0))) and vm.truth(
+        vm.compare("<", index, size)
+    ):
+        return index
+    shown = [vm.join_text([vm.str(value)]) for value in (part, size)]
+    text = vm.join_text(
+        [
+            ConstantValue("index "), shown[0],
+            ConstantValue(f" is out of bounds for dimension {place} with size "), shown[1],
+        ]
+    )  # fmt: skip
+    raise vm.raised(IndexError, [text])
+
+
+def _from_front(vm: ControlMachine, part: DataNumber | SymbolicNumber, size: Value) -> Value:
+    if isinstance(part, SymbolicNumber):
+        negative = vm.truth(vm.compare("<", part, ConstantValue(0)))
+        return vm.binary("+", part, size) if negative else part
+    negative = vm.compare("<", part, ConstantValue(0))
+    return computed(vm, "select", [negative, vm.binary("+", part, size), part], NumberKind.INT)
