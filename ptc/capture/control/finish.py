@@ -150,6 +150,7 @@ def finish(
     vm: ControlMachine, frame: Frame, result: Value | None, arguments: CallArguments, name: str
 ) -> ControlProgram:
     """The program of a frame that returned `result`; None: it never returns."""
+    _forget_kept(vm)
     notes = refuse_effects(vm.effects, frame.code)
     collector = _Result(vm)
     variants = _Variants(vm, collector, NumberVar(vm.writer.name("n"), NumberKind.INT))
@@ -175,11 +176,21 @@ def finish(
         result=structures[0] if len(structures) == 1 else None,
         variants=tuple(structures) if varies else (),
         selector=variants.selector if varies else None,
+        state=tuple(vm.state.numbers),
         written=frozenset(vm.homes.written),
         name=name,
         location=frame.location(),
         notes=(*notes, *vm.notes),
     )
+
+
+def _forget_kept(vm: ControlMachine) -> None:
+    """Writes that the session keeps are no effects on the world outside."""
+    kept = vm.state.handled() | vm.kept_writes
+    for key in list(vm.effects.log):
+        name = key[2] if key[0] == "attribute" else ""
+        if key[0] in ("attribute", "content") and (key[1], name) in kept:
+            del vm.effects.log[key]
 
 
 def _dims(vm: ControlMachine, values: Any, known: Any) -> dict[str, DimRange]:

@@ -396,6 +396,16 @@ class Machine:
         """`isinstance` against a class with a library's own `__instancecheck__`."""
         return None
 
+    def kept_attribute(self, owner: Any, name: str, real: Any) -> Value | None:
+        """The value of an attribute that changes from call to call; None: as it is now."""
+        return None
+
+    def attribute_set(self, owner: Any, name: str, value: Value) -> None:
+        """An attribute was written."""
+
+    def buffer_set(self, module: Any, name: str, value: Value) -> None:
+        """A buffer of a module was replaced."""
+
     def present(self, value: Value) -> Value | None:
         """What is under a key; None if it turns out that the key is absent."""
         return value

@@ -73,7 +73,9 @@ class Instance(Value):
             self.guard_absent(vm, name)
             return None
         assert self.source is not None
-        value = vm.wrap(namespace[name], self.attribute_source(name))
+        value = vm.kept_attribute(self, name, namespace[name])
+        if value is None:
+            value = vm.wrap(namespace[name], self.attribute_source(name))
         vm.journal.read(self.attrs, name, value)
         return value
 
@@ -91,6 +93,7 @@ class Instance(Value):
             return
         vm.journal.put(self.attrs, name, value)
         vm.effects.attribute_written(self, name, was_read=known is not None)
+        vm.attribute_set(self, name, value)
 
     def delete_attribute(self, vm: Machine, name: str) -> None:
         if self.attribute(vm, name) is None:
