@@ -52,8 +52,8 @@ def verify_control_entry(
             break
         assert first is not None
         comparison.compare(_changed(first, change), tentative=True)
-    notes = tuple(str(arm) for arm in comparison.coverage.unreached())
-    return Verification(tuple(comparison.checks), comparison.compared, notes)
+    notes = [*comparison.notes, *map(str, comparison.coverage.unreached())]
+    return Verification(tuple(comparison.checks), comparison.compared, tuple(notes))
 
 
 class _Comparison:
@@ -72,6 +72,7 @@ class _Comparison:
         self.coverage = Coverage(program)
         self.state: dict[str, Any] = {}  # the interpreter's
         self.checks: list[OutputCheck] = []
+        self.notes: list[str] = []
         self.compared = 0
 
     def compare(self, given: InputSet, *, tentative: bool = False) -> None:
@@ -84,11 +85,23 @@ class _Comparison:
             if self.exact_call is not None:
                 exact = observe_eager(self.exact_call, given.args, given.kwargs)
             actual = observe_library(self.artifact, self.entry, given.args, given.kwargs)
-            if tentative and (actual.failure or (eager.raised and not actual.raised)):
+            fails = eager.raised is not None and actual.raised is None
+            if tentative and (actual.failure or fails):
                 return
-            self.checks += _compared(number, actual, eager, exact)
+            if given.end and fails:
+                self.notes.append(_not_compared(given, eager))
+                return
+            sizes = given.sizes if given.end else {}
+            self.checks += [
+                replace(check, sizes=sizes) for check in _compared(number, actual, eager, exact)
+            ]
             _cover(self.artifact, self.entry, self.program, given, self.state, self.coverage)
         self.compared += 1
+
+
+def _not_compared(given: InputSet, eager: Observed) -> str:
+    sizes = ", ".join(f"`{name}` = {size}" for name, size in given.sizes.items())
+    return f"not compared at {sizes}: the model itself fails there, {_shown(eager.raised)}"
 
 
 def _changed(given: InputSet, change: Callable[[torch.Tensor], torch.Tensor]) -> InputSet:

@@ -182,4 +182,6 @@ def _variables(item: Item) -> Iterator[Var]:
             values += [part.value for part in item.text if isinstance(part, Formatted)]
         case Raise():
             values += [part.value for part in item.message if isinstance(part, Formatted)]
+        case Segment():
+            pass  # its results are named beside it
     yield from (v for v in values if isinstance(v, TensorVar | NumberVar | ListVar))

@@ -48,6 +48,9 @@ def load(
     return LoadedArtifact(model)
 
 
+_PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool"}
+
+
 class LoadedArtifact:
     """A compiled model. Calling it runs its first entry; every entry is also a method.
 
@@ -167,8 +170,11 @@ class LoadedEntry:
         return f"{self.info.name}({inputs}) -> {outputs}"
 
     def text(self, tensor: TensorInfo) -> str:
-        """`f32[batch, 10]`."""
-        return f"{tensor.dtype}{shape_text(tensor.shape, self._names)}"
+        """`f32[batch, 10]`, `int`, `list of f32[3]`."""
+        text = f"{tensor.dtype}{shape_text(tensor.shape, self._names)}"
+        number = _PYTHON_NUMBERS.get(tensor.dtype, tensor.dtype)
+        kinds = {"number": number, "numbers": f"list of {number}", "list": f"list of {text}"}
+        return kinds.get(tensor.kind, text)
 
     def run(self, values: Sequence[Any], *, as_torch: bool = False) -> list[Any]:
         """Run on flat inputs in the manifest's order; gives flat outputs in its order."""

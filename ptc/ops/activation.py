@@ -12,7 +12,7 @@ import torch
 
 from ptc.loops import build as b
 from ptc.loops.nodes import Expr
-from ptc.ops.elementwise import elementwise, scalar, unary
+from ptc.ops.elementwise import elementwise, number, scalar, unary
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
 from ptc.support.diagnostics import CompileError
@@ -47,17 +47,17 @@ def lower_relu6(ctx: LoweringContext, x: TensorValue) -> TensorValue:
 @lowers(aten.leaky_relu.default)
 def lower_leaky_relu(ctx: LoweringContext, x: TensorValue, slope: Number) -> TensorValue:
     """x where positive, else slope * x."""
-    return unary(ctx, x, lambda v: b.where(b.gt(v, 0.0), v, b.mul(v, float(slope))))
+    return unary(ctx, x, lambda v: b.where(b.gt(v, 0.0), v, b.mul(v, number(slope, v))))
 
 
 @lowers(aten.softshrink.default)
 def lower_softshrink(ctx: LoweringContext, x: TensorValue, lambd: Number) -> TensorValue:
     """x moved towards 0 by lambd, 0 where it is within; NaN stays. Eager compares 16-bit floats in
     f32 with a limit that is not rounded to them, which torch's decomposition does."""
-    limit = float(lambd)
 
     def shrink(v: Expr) -> Expr:
-        below = b.where(b.lt(v, -limit), b.add(v, limit), b.mul(v, 0.0))
+        limit = number(lambd, v)
+        below = b.where(b.lt(v, b.neg(limit)), b.add(v, limit), b.mul(v, 0.0))
         return b.where(b.gt(v, limit), b.sub(v, limit), below)
 
     return unary(ctx, x, shrink)
@@ -131,11 +131,11 @@ def lower_elu(
     """scale * x where positive, else scale * alpha * (exp(input_scale * x) - 1)."""
 
     def body(v: Expr) -> Expr:
-        below = b.apply("expm1", b.mul(v, float(input_scale)))
+        below = b.apply("expm1", b.mul(v, number(input_scale, v)))
         return b.where(
             b.le(v, 0.0),
-            b.mul(below, float(alpha) * float(scale)),
-            b.mul(v, float(scale)),
+            b.mul(below, b.mul(number(alpha, v), number(scale, v))),
+            b.mul(v, number(scale, v)),
         )
 
     return unary(ctx, x, body)
@@ -148,9 +148,9 @@ def lower_softplus(
     """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold."""
 
     def body(v: Expr) -> Expr:
-        scaled = b.mul(v, float(beta))
-        soft = b.div(b.apply("log1p", b.exp(scaled)), float(beta))
-        return b.where(b.gt(scaled, float(threshold)), v, soft)
+        scaled = b.mul(v, number(beta, v))
+        soft = b.div(b.apply("log1p", b.exp(scaled)), number(beta, v))
+        return b.where(b.gt(scaled, number(threshold, v)), v, soft)
 
     return unary(ctx, x, body)
 

@@ -96,9 +96,15 @@ def operand_value(
     return scalar(operand, compute if exact else common, compute)
 
 
-def scalar(value: float | int | bool, common: DType, compute: DType | None = None) -> Expr:
-    """A Python number as eager sees it after conversion to `common`, as a `compute` literal."""
+def scalar(
+    value: Expr | Index | float | int | bool, common: DType, compute: DType | None = None
+) -> Expr:
+    """A number as eager sees it after conversion to `common`, as a `compute` value."""
     compute = compute_type(common) if compute is None else compute
+    if isinstance(value, Index):
+        value = b.index_value(value, DType.I64)
+    if isinstance(value, Literal | IndexValue | Load | Apply | Ref):
+        return b.cast(b.cast(value, common), compute)
     if common is DType.BOOL:
         return b.cast(b.literal(bool(value), DType.BOOL), compute)
     if common.is_int:
@@ -113,6 +119,16 @@ def scalar(value: float | int | bool, common: DType, compute: DType | None = Non
         if compute.is_float
         else b.cast(b.literal(number, DType.F64), compute)
     )
+
+
+def number(value: Operand, like: Expr) -> Expr:
+    """A number argument of an operator in the type of `like`, in which eager computes."""
+    if isinstance(value, Literal | IndexValue | Load | Apply | Ref):
+        return b.cast(value, like.dtype)
+    if isinstance(value, Index):
+        return b.cast(b.index_value(value, DType.I64), like.dtype)
+    assert not isinstance(value, TensorValue)
+    return b.literal(float(value), like.dtype)
 
 
 def load_as(ctx: LoweringContext, x: TensorValue, index: Indices, dtype: DType) -> Expr:

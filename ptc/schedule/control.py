@@ -83,7 +83,7 @@ def _interface(program: ControlProgram) -> Program:
             buffers[described.name] = Buffer(described.name, dtype, (), (), BufferKind.INPUT)
             if isinstance(value, torch.SymInt):
                 symbol = sizes.index(value).variable
-                if symbol in program.dims:
+                if symbol is not None and symbol in program.dims:
                     scalars[symbol] = described.name
     return Program(
         name=program.name,

@@ -169,6 +169,16 @@ class _Lowering:
             result = rule(self.context, *args, **kwargs)
         except CompileError as error:
             raise _located(error, location) from None
+        except (TypeError, AttributeError):
+            # A rule that computes with the number itself, while it is known only at run time.
+            if not any(is_expression(a) for a in (*args, *kwargs.values())):
+                raise
+            raise CompileError(
+                "PTC-O004",
+                f"`{node.target}` with a number that is known only when the model runs",
+                location=location,
+                hint="pass the number as a tensor, or fix it",
+            ) from None
         self._check(node, result, value)
         return self._with_shapes(result, value)
 
