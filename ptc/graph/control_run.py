@@ -42,7 +42,7 @@ from ptc.graph.control import (
 from ptc.graph.control_coverage import AGAIN, Coverage
 from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
 from ptc.graph.control_parts import placeholders_of
-from ptc.graph.program import InputKind
+from ptc.graph.program import CapturedProgram, InputKind
 from ptc.graph.structure import unflatten
 from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, in_range, symbols_of
 from ptc.graph.types import type_text
@@ -117,6 +117,7 @@ class _Interpreter:
         self._weights: dict[str, torch.Tensor] = {}
         self._ranges = {**program.sizes, **program.dims}
         self.values: dict[str, Any] = {}
+        self._stale: dict[str, str] = {}  # a variable -> one whose write it would not see
 
     # -- entry and exit ------------------------------------------------------------------------
 
@@ -236,8 +237,33 @@ class _Interpreter:
     # -- straight-line computation -------------------------------------------------------------
 
     def _segment(self, item: Segment) -> None:
-        program = item.program
-        found, sizes = self._segment_inputs(item)
+        inputs, sizes = self._segment_inputs(item)
+        apart = _apart(inputs)
+        before = {node: _version(value) for node, value in inputs.items()}
+        results = self._evaluate(item.program, dict(inputs), sizes)
+        written = [node for node, version in before.items() if version != _version(inputs[node])]
+        if apart is not None and written:
+            # Compiled segments work on tensors that are apart from each other
+            start = {node: _version(value) for node, value in apart.items()}
+            pairs = [*zip(results, self._evaluate(item.program, dict(apart), sizes), strict=True)]
+            pairs += [(inputs[n], apart[n]) for n in start if start[n] != _version(apart[n])]
+            if not all(_same(one, other) for one, other in pairs):
+                raise _fault("a segment writes to a tensor that it reads as another input, too")
+        names = {node: described.name for described, node in placeholders_of(item.program)}
+        for node in written:
+            self._note_views(names[node], inputs[node])
+        returned = item.program.graph.graph.output_node().args[0]
+        assert isinstance(returned, (tuple, list))
+        for output, node, value in zip(item.program.outputs, returned, results, strict=True):
+            assert isinstance(node, torch.fx.Node)
+            self._check_value(output.name, node.meta["val"], value, sizes)
+            self._stale.pop(output.name, None)
+            self.values[output.name] = value
+
+    def _evaluate(
+        self, program: CapturedProgram, found: dict[torch.fx.Node, Any], sizes: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        """The results of a graph; `found` has the values of its placeholders."""
         for node in program.graph.graph.nodes:
             match node.op:
                 case "placeholder":
@@ -245,14 +271,20 @@ class _Interpreter:
                 case "get_attr":
                     found[node] = getattr(program.graph, str(node.target))
                 case "output":
-                    results = self._arguments(node.args[0], found, sizes)
-                    for output, source, value in zip(
-                        program.outputs, node.args[0], results, strict=True
-                    ):
-                        self._check_value(output.name, source.meta["val"], value, sizes)
-                        self.values[output.name] = value
+                    return self._arguments(node.args[0], found, sizes)
                 case _:
                     found[node] = self._call(node, found, sizes)
+        raise _fault("a segment without an output")
+
+    def _note_views(self, name: str, memory: torch.Tensor) -> None:
+        """A write is seen through variables that are the same tensor; one that is a view of its own
+        would not see it in a compiled program, and may not be read from here on."""
+        given = {described.name for described in self._program.inputs if described.live is None}
+        for other, value in self.values.items():
+            if not isinstance(value, torch.Tensor) or {other, name} <= given:
+                continue
+            if _memory(value) == _memory(memory) and _view_of(value) != _view_of(memory):
+                self._stale[other] = name
 
     def _segment_inputs(self, item: Segment) -> tuple[dict[torch.fx.Node, Any], dict[str, Any]]:
         """The values of the placeholders, and of the symbols, those of numbers among them."""
@@ -383,6 +415,10 @@ class _Interpreter:
     # -- variables -----------------------------------------------------------------------------
 
     def _named(self, name: str) -> Any:
+        if name in self._stale:
+            raise _fault(
+                f"`{name}` is a view of `{self._stale[name]}` and read after a write to it"
+            )
         if name not in self.values:
             raise _fault(f"`{name}` is used before it has a value")
         return self.values[name]
@@ -401,6 +437,7 @@ class _Interpreter:
         if not _is_of(target, value):
             shown = type_text(value) if isinstance(value, torch.Tensor) else repr(value)
             raise _fault(f"`{target.name}` gets {shown}, which is not of its type")
+        self._stale.pop(target.name, None)
         self.values[target.name] = value
 
 
@@ -430,6 +467,38 @@ def _may_be(fake: torch.Tensor, value: torch.Tensor) -> bool:
             for wanted, size in zip(fake.shape, value.shape, strict=True)
         )
     )
+
+
+def _version(value: Any) -> int | None:
+    """Grows with each write to a tensor or a view of it."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    return value._version  # pyright: ignore[reportPrivateUsage]
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _apart(inputs: Mapping[torch.fx.Node, Any]) -> dict[torch.fx.Node, Any] | None:
+    """Copies of the inputs, if any two share memory."""
+    tensors = [value for value in inputs.values() if isinstance(value, torch.Tensor)]
+    if len({_memory(value) for value in tensors if value.numel()}) == sum(
+        value.numel() > 0 for value in tensors
+    ):
+        return None
+    return {
+        node: value.clone() if isinstance(value, torch.Tensor) else value
+        for node, value in inputs.items()
+    }
+
+
+def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.shape == b.shape and bool(torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
+
+
+def _view_of(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
 
 
 def _check_input(name: str, fake: Any, value: Any) -> None:

@@ -200,3 +200,42 @@ def test_structured_results() -> None:
     (value, total) = (one(program, x=torch.tensor(v)) for v in ([1.0, 2, 3], [-1, 5.75, 3]))
     torch.testing.assert_close(value, torch.tensor([1.0, 2, 3]).cos(), rtol=0, atol=0)
     assert (float(total["total"]), total["n"]) == (7.75, 5)
+
+
+def _shared(read: bool, view: Any) -> ControlProgram:
+    """A segment writes to `h`, which is `f` or a view of it; the segment may read `f` too."""
+    b = ControlBuilder()
+    x = b.tensor("x", torch.zeros(2, 2))
+    (f,) = b.segment(lambda x: x + 1, [x], "f")
+    (h,) = b.segment(view, [f], "h")
+    if read:
+        (y,) = b.segment(lambda h, f: (h.mul_(2), f + 1)[1], [h, f], "y")
+    else:
+        b.segment(lambda h: h.mul_(2), [h])
+        (y,) = b.segment(lambda f: f + 1, [f], "y")
+    return b.finish(y)
+
+
+def test_writes_are_seen_through_the_same_tensor_only() -> None:
+    """Where a compiled program could not do what eager does, the interpreter says so."""
+    x = torch.ones(2, 2)
+    assert one(_shared(False, lambda f: f.view(2, 2)), x=x).tolist() == [[5, 5], [5, 5]]
+    assert one(_shared(True, lambda f: f.clone()), x=x).tolist() == [[3, 3], [3, 3]]
+    for view in (lambda f: f.t(), lambda f: f.view(4), lambda f: f[0]):
+        with pytest.raises(InternalError, match="`f` is a view of `h` and read after a write"):
+            one(_shared(False, view), x=x)
+    with pytest.raises(InternalError, match="reads as another input, too"):
+        one(_shared(True, lambda f: f.view(2, 2)), x=x)
+
+
+def test_reading_what_is_written_with_equal_results() -> None:
+    """`h.add_(f)` where both are one tensor is the same, told apart or not."""
+    b = ControlBuilder()
+    x = b.tensor("x", torch.zeros(2))
+    (f,) = b.segment(lambda x: x + 1, [x], "f")
+    h = b.variable("h", torch.float32, 2)
+    b.assign(h, f)
+    (y,) = b.segment(lambda h, f: h.add_(f) + 1, [h, f], "y")
+    (z,) = b.segment(lambda f: f * 10, [f], "z")
+    y, z = one(b.finish(y, z), x=torch.tensor([1.0, 2.0]))
+    assert (y.tolist(), z.tolist()) == ([5, 7], [40, 60])
