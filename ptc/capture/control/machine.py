@@ -24,6 +24,7 @@ from ptc.capture.control import (
     list_methods,
     operands,
     reading,
+    sized,
     tensor_index,
     tensors,
     text,
@@ -110,13 +111,14 @@ class ControlMachine(TorchMachine):
         self.computed: dict[Any, DataNumber] = {}
         self.symbols: dict[Any, Any] = {}
         self.items: dict[tuple[TensorValue, int], DataNumber] = {}
+        self.sized: dict[Any, list[TensorValue]] = {}
         self.symbol_variables: dict[sympy.Basic, NumberVar] = {}
         self.lists = Lists(self)
         self._fact_tables = {
             id(table)
             for table in (
                 self.facts.table, self.known_truths, self.possible, self.computed, self.symbols,
-                self.items, self.lists.lengths,
+                self.items, self.lists.lengths, self.sized,
             )
         }  # fmt: skip
 
@@ -273,7 +275,7 @@ class ControlMachine(TorchMachine):
     def keeping_results(self) -> Iterator[None]:
         """What was computed stays known over a rollback, as its items stay."""
         tables: list[dict[Any, Any]] = [
-            self.computed, self.symbols, self.items, self.lists.lengths,
+            self.computed, self.symbols, self.items, self.lists.lengths, self.sized,
         ]  # fmt: skip
         before = [dict(table) for table in tables]
         yield
@@ -416,6 +418,8 @@ class ControlMachine(TorchMachine):
             found = tensor_index.indexed(self, target, args)
         if found is None:
             found = reading.whole_comparison(self, target, args, kwargs)
+        if found is None:
+            found = sized.sized_call(self, target, args, kwargs)
         return tensors.special_call(self, target, args, kwargs) if found is None else found
 
     def _as_graph_number(self, value: Value, by_value: bool) -> Value:
@@ -455,6 +459,10 @@ class ControlMachine(TorchMachine):
 
     def call_method(self, owner: Value, name: str, args: list[Value]) -> Value:
         return self.call(self.getattr(owner, name), args)
+
+    def version(self, value: TensorValue) -> int:
+        """Changes when the tensor is written to."""
+        return tensors.version(self.homes.base(value))
 
     def decide_value(self, condition: Any) -> bool:
         return self.decide(condition) if isinstance(condition, torch.SymBool) else bool(condition)

@@ -241,7 +241,7 @@ def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorV
         if (
             homes.base(source) is not source
             or not row_major(vm, source.fake)
-            or (source.source is not None and source.kind is not InputKind.USER)
+            or (source.source is not None and source not in homes.variables)
         ):
             homes.copied[mine] = source.describe()
             homes.copied[its] = result.describe()
@@ -257,15 +257,15 @@ def recorded_call(
 ) -> Value:
     """A tensor call, in the open block. Notes what it writes to."""
     tensors = [v for v in _tensors((*args, *kwargs.values()))]
-    versions = [_version(value) for value in tensors]
+    versions = [version(value) for value in tensors]
     result = vm.plain_torch_call(op, target, args, kwargs)
-    for value, version in zip(tensors, versions, strict=True):
-        if _version(value) != version:
+    for value, before in zip(tensors, versions, strict=True):
+        if version(value) != before:
             _written(vm, value)
     return result
 
 
-def _version(value: TensorValue) -> int:
+def version(value: TensorValue) -> int:
     return 0 if value.fake.is_inference() else value.fake._version
 
 
@@ -286,6 +286,7 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
     if base.source is not None:
         described = declare(vm, base)
         homes.written[described.name] = None
+        vm.state.found.written.add(described.name)
         homes.variables.setdefault(base, TensorVar(described.name, base.fake))
     key = storage(base.fake)
     partners = homes.shares.get(key)
@@ -317,7 +318,7 @@ def read_item(vm: ControlMachine, value: TensorValue) -> Value:
         )
     if value.fake.is_complex():
         raise GraphBreak("PTC-B002", f"the data of {value.describe()} is read into Python")
-    key = (value, _version(vm.homes.base(value)))
+    key = (value, version(vm.homes.base(value)))
     known = vm.items.get(key)
     if known is not None:
         return known

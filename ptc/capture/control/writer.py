@@ -16,7 +16,7 @@ from typing import Any
 import torch.fx
 
 from ptc.capture.values.base import Value
-from ptc.graph.control import Assign, Bind, Body, Compute, Item, ListItem, ReadItem
+from ptc.graph.control import Assign, Bind, Body, Compute, DataSized, Item, ListItem, ReadItem
 from ptc.graph.program import ProgramInput
 from ptc.support.diagnostics import Location
 
@@ -80,7 +80,7 @@ def is_computation(item: Item) -> bool:
     """Whether an item does nothing but give variables values."""
     if isinstance(item, ListItem):
         return item.op in _READS_LIST
-    return isinstance(item, (Assign, Bind, Compute, ReadItem))
+    return isinstance(item, (Assign, Bind, Compute, DataSized, ReadItem))
 
 
 @dataclass(frozen=True, slots=True)
