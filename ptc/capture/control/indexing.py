@@ -72,7 +72,8 @@ def next_by_data(vm: ControlMachine, iterator: Any) -> Value | None:
         return None
     found = iterator.element(vm, here)
     following = vm.binary("+", here, ConstantValue(1))
-    vm.journal.assign(iterator, "position", following)
+    known = following.constant() if following.is_constant() else following
+    vm.journal.assign(iterator, "position", known)
     return found
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,7 +23,7 @@ from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import IteratorValue
-from ptc.capture.values.mappings import DictIterator
+from ptc.capture.values.mappings import DictIterator, SetElements
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
 
@@ -127,6 +128,8 @@ class Merger:
     # -- contents of places --------------------------------------------------------------------
 
     def _content(self, place: Place, contents: list[Any]) -> Any:
+        if place.kind == "attribute" and place.name == "__class__":
+            return contents[0]  # see `_note_held`
         if place.kind == "attribute":
             if self.vm.is_loop(place.owner):
                 return max(contents)
@@ -177,31 +180,35 @@ class Merger:
             return {
                 key: fact
                 for key, fact in first.items()
-                if all(key in other and other[key] == fact for other in rest)
+                if all(key in other and same_fact(other[key], fact) for other in rest)
             }
         for content in contents:
             for key, known in place.owner.items():
                 if key not in content and self.vm.journal.was_read(place.owner, key):
                     content[key] = known  # read on another path since
-        keys = list(dict.fromkeys(key for content in contents for key in content))
-        for content in contents:
-            added = [key for key in content if not self.vm.journal.was_read(place.owner, key)]
-            if [key for key in keys if key in added] != added:
-                raise Unmergeable("the arms add keys in different orders")
+        orders = [
+            [key for key in content if not self.vm.journal.was_read(place.owner, key)]
+            for content in contents
+        ]
+        known = dict.fromkeys(key for content in contents for key in content)
+        keys = [key for key in known if self.vm.journal.was_read(place.owner, key)]
+        keys += one_order(orders)
         merged: dict[Any, Any] = {}
         for key in keys:
             found = [content.get(key, _ABSENT) for content in contents]
-            merged[key] = self._entry(found)
+            merged[key] = self._entry(place.owner, found)
         return merged
 
-    def _entry(self, found: list[Any]) -> Any:
+    def _entry(self, owner: Any, found: list[Any]) -> Any:
         if not any(content is _ABSENT for content in found):
             return self.any(found)
         there = next(content for content in found if content is not _ABSENT)
-        if not (isinstance(there, tuple) and len(there) == 2 and isinstance(there[0], Value)):
-            raise Unmergeable("an attribute is set in one arm and not in another")
-        values = [MISSING if content is _ABSENT else content[1] for content in found]
-        return (there[0], self.value(values))
+        if isinstance(there, tuple) and len(there) == 2 and isinstance(there[0], Value):
+            values = [MISSING if content is _ABSENT else content[1] for content in found]
+            return (there[0], self.value(values))
+        if isinstance(owner, SetElements):
+            return self.value([MISSING if content is _ABSENT else content for content in found])
+        raise Unmergeable("an attribute is set in one arm and not in another")
 
     def _list(self, place: Place, contents: list[list[Any]]) -> list[Any]:
         if all(len(content) == 1 and content[0] is contents[0][0] for content in contents):
@@ -325,6 +332,26 @@ class Merger:
             parts = [test, ConstantValue(new), result]
             result = computed(self.vm, "select", parts, NumberKind.INT)
         return operand(self.vm, result)
+
+
+def same_fact(one: Any, other: Any) -> bool:
+    """Whether two arms know the same. Symbolic sizes are not compared: that would be a question."""
+    return one is other or (isinstance(one, (bool, frozenset)) and one == other)
+
+
+def one_order(orders: Sequence[Sequence[Any]]) -> list[Any]:
+    """All keys in an order that agrees with each of these."""
+    before: dict[Any, set[Any]] = {key: set() for order in orders for key in order}
+    for order in orders:
+        for first, following in pairwise(order):
+            before[following].add(first)
+    result: dict[Any, None] = {}
+    while len(result) < len(before):
+        key = next((k for k in before if k not in result and before[k] <= result.keys()), None)
+        if key is None:
+            raise Unmergeable("the arms add keys in different orders")
+        result[key] = None
+    return list(result)
 
 
 def described(owner: Any) -> str:
