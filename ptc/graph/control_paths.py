@@ -92,7 +92,13 @@ def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
     def excluded(condition: Is) -> bool:
         return others.get(condition.name, condition.value) != condition.value
 
-    telling = [fact for fact in one if isinstance(fact, Is) and excluded(fact)]
+    telling = {fact for fact in one if isinstance(fact, Is) and excluded(fact)}
+    # A bool that is not what it is on the other path, whatever is known of it on this one
+    telling |= {
+        Is(name, not value)
+        for name, value in others.items()
+        if isinstance(value, bool) and Is(name, value) not in one
+    }
     found: set[Fact] = set()
     for fact in one:
         if isinstance(fact, Given):

@@ -204,6 +204,33 @@ def test_a_flag_that_another_flag_tells() -> None:
     refused(program, "`y2` has no value on some path to here")
 
 
+def test_a_flag_that_only_one_way_fixes() -> None:
+    """`ok` is false where there is no `y`; where there is, it may be either."""
+    b, x = start()
+    ok = NumberVar("ok", BOOL)
+    then, orelse = b.branch(C)
+    with b.inside(then):
+        (y,) = b.segment(lambda x: x * 2, [x], "y")
+        positive = b.test("positive", lambda y: y.sum() > 0, y)
+        yes, no = b.branch(positive)
+        with b.inside(yes):
+            b.assign(ok, True)
+        with b.inside(no):
+            b.assign(ok, False)
+    with b.inside(orelse):
+        b.assign(ok, False)
+    last, other = b.branch(ok)
+    with b.inside(last):
+        b.segment(lambda y: y + 1, [y], "z")
+    with b.inside(other):
+        b.segment(lambda x: x + 2, [x], "z")
+    program = b.finish(b.variable("z", torch.float32, 2, 3))
+    verify_control(program)
+    with b.inside(other):
+        b.segment(lambda y: y + 1, [y], "z")
+    refused(program, "`y` has no value on some path to here")
+
+
 def test_an_arm_that_never_runs() -> None:
     b, x = start()
     on = b.number("on", True)
