@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.code import place_flow
 from ptc.capture.control.carrying import Carried, Uncarriable
 from ptc.capture.control.states import Exit, Outcome, Point, State, here
+from ptc.capture.control.unrolling import unrolls
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.graph.control import Assign, Body, NumberKind, NumberVar, While
@@ -62,7 +63,9 @@ def at_header(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Ou
         return None
     if context.peel and context.arrivals >= context.peel:
         return _region_here(vm, frame, context, stops)
-    if not context.peel and not vm.unrolls(frame, context.arrivals, _MOST_UNROLLED):
+    if not context.peel and not unrolls(
+        vm, frame, header, context.arrivals, _MOST_UNROLLED
+    ):
         raise DataLoop(context)
     return None
 

@@ -20,6 +20,7 @@ from ptc.capture.control import (
     arithmetic,
     effects,
     indexing,
+    keys,
     library,
     list_methods,
     operands,
@@ -142,6 +143,8 @@ class ControlMachine(TorchMachine):
     join_text = text.join_text
     data_read = tensors.data_read
     read_index = reading.read_index
+    key_in = keys.key_in
+    equal_texts = keys.equal_texts
     sequence_key = reading.sequence_key
     declare_input = tensors.declare
     read_item = tensors.read_item
@@ -199,22 +202,6 @@ class ControlMachine(TorchMachine):
                 "give the arms results of one kind and shape",
             )  # fmt: skip
 
-    def unrolls(self, frame: Frame, arrivals: int, most: int) -> bool:
-        """Whether a loop that data may leave is written out: one over a few known elements."""
-        iterator = next((item for item in reversed(frame.stack) if isinstance(item, Value)), None)
-        rest = getattr(iterator, "remaining", None)
-        left = rest(self) if rest is not None else None
-        if left is None:
-            return False
-        return arrivals + left <= most or not self.uniform(iterator)
-
-    def uniform(self, iterator: Any) -> bool:
-        """Whether an iterator's elements are numbers or tensors of one kind."""
-        sequence = getattr(iterator, "sequence", None)
-        if sequence is None:
-            return True
-        return all(isinstance(item, (TensorValue, ConstantValue)) for item in sequence.items)
-
     def construct(self, frame: Frame) -> str:
         return operands.construct(frame)
 
@@ -232,6 +219,10 @@ class ControlMachine(TorchMachine):
             if expected is not None and expected[0] == key:
                 self.attempt.used += 1
             return known
+        answer = self.attempt.answered(key)
+        if answer is not None:
+            question.assume(self, answer)
+            return answer
         if expected is not None and expected[0][0] == key[0]:
             self.attempt.used += 1
             question.assume(self, expected[1])
@@ -513,7 +504,12 @@ class ControlMachine(TorchMachine):
         return super().length(self.settle(value))
 
     def contains(self, container: Value, item: Value) -> bool:
-        return super().contains(self.settle(container), self.settle(item))
+        container, item = self.settle(container), self.settle(item)
+        if keys.decided_by_data(item) and self.python_method(container, "__contains__") is None:
+            known = keys.known_elements(self, container)
+            if known is not None:
+                return keys.contained(self, known, item)
+        return super().contains(container, item)
 
     def unpack(self, value: Value) -> Any:
         value = self.settle(value)
@@ -535,6 +531,17 @@ class ControlMachine(TorchMachine):
             return value
         settled = self.settle(value)
         return None if settled is MISSING else settled
+
+    def settle_elements(self, elements: dict[Any, Value]) -> None:
+        for hashed, element in list(elements.items()):
+            if not may_be_missing(element):
+                continue
+            settled = self.settle(element)
+            if settled is MISSING:
+                rest = {k: one for k, one in elements.items() if k != hashed}
+                self.journal.replace_dict(elements, rest)
+            else:
+                self.journal.put(elements, hashed, settled)
 
     def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
         for hashed, (key, value) in list(entries.items()):

@@ -129,9 +129,6 @@ class ConstantIterator(Value):
     def iterate(self, vm: Machine) -> Value:
         return self
 
-    def remaining(self, vm: Machine) -> int:
-        return len(self._elements) - self.position
-
     def element(self, vm: Machine, position: Value) -> Value:
         """The element at a position that data decides, which is in range."""
         if not isinstance(self.content, range):

@@ -286,10 +286,6 @@ class SequenceIterator(Value):
         vm.iterator_advanced(self)
         return element
 
-    def remaining(self, vm: Machine) -> int | None:
-        """How many elements are left; None if data decides."""
-        return len(self.rest()) if isinstance(self.sequence, SequenceValue) else None
-
     def element(self, vm: Machine, position: Value) -> Value:
         """The element at a position that data decides, which is in range."""
         return vm.getitem(self.sequence, position)

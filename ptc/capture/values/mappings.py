@@ -51,16 +51,15 @@ class DictValue(Instance):
 
     def find(self, vm: Machine, key: Value) -> Value | None:
         """The value under `key`, None if absent."""
-        hashed = vm.hash_key(key)
+        constant = key.is_constant() and is_immutable(key.constant())
+        if not constant:
+            self.load_all(vm)
+        hashed = vm.key_in(self.entries, key)
         entry = self.entries.get(hashed)
         if entry is not None:
             return vm.present(entry[1])
         if self.complete:
             return None
-        if not (key.is_constant() and is_immutable(key.constant())):
-            self.load_all(vm)
-            entry = self.entries.get(hashed)
-            return entry[1] if entry is not None else None
         return self._find_real(vm, hashed, key)
 
     def _find_real(self, vm: Machine, hashed: Any, key: Value) -> Value | None:
@@ -160,8 +159,8 @@ class DictValue(Instance):
     # -- writing -------------------------------------------------------------------------------
 
     def setitem(self, vm: Machine, key: Value, value: Value) -> None:
-        hashed = vm.hash_key(key)
         self.load_all(vm)
+        hashed = vm.key_in(self.entries, key)
         known = self.entries.get(hashed)
         if known is not None and known[1] is value:
             return
@@ -169,8 +168,8 @@ class DictValue(Instance):
         vm.effects.changed(self)
 
     def delitem(self, vm: Machine, key: Value) -> None:
-        hashed = vm.hash_key(key)
         self.load_all(vm)
+        hashed = vm.key_in(self.entries, key)
         if hashed not in self.entries:
             raise vm.raised(KeyError, [key])
         self.assign(vm, {k: v for k, v in self.entries.items() if k != hashed})
@@ -320,21 +319,39 @@ class DictIterator(Value):
         assert self.keys is not None
         if len(self.mapping.entries) != len(self.keys):
             raise vm.exception(RuntimeError, "dictionary changed size during iteration")
+        if not isinstance(self.position, int):
+            return vm.next_by_data(self)
         if self.position >= len(self.keys):
             return None
         entry = self.mapping.entries.get(self.keys[self.position])
         if entry is None:
             raise vm.exception(RuntimeError, "dictionary keys changed during iteration")
         vm.journal.assign(self, "position", self.position + 1)
-        key, value = entry
+        return self._part(vm, *entry)
+
+    def _part(self, vm: Machine, key: Value, value: Value) -> Value:
         if self.kind == "keys":
             return key
         return value if self.kind == "values" else vm.tuple([key, value])
+
+    def count(self, vm: Machine) -> Value:
+        return vm.const(len(self.keys or ()))
+
+    def element(self, vm: Machine, position: Value) -> Value:
+        """The element at a position that data decides, which is in range."""
+        entries = [self.mapping.entries[key] for key in self.keys or ()]
+        return vm.getitem(vm.tuple([self._part(vm, *entry) for entry in entries]), position)
 
     def rebuild(self, emit: Rebuilder) -> str:
         view = f"{emit.value(self.mapping)}.{self.kind}()"
         start = f"reversed({view})" if self.backward else f"iter({view})"
         return emit.advanced(start, self.position)
+
+
+class SetElements(BornDict):
+    """Elements of a set by hash key. One that may be missing is a choice."""
+
+    __slots__ = ()
 
 
 class SetValue(Instance):
@@ -349,7 +366,7 @@ class SetValue(Instance):
         source: Source | None = None,
     ) -> None:
         super().__init__(klass, source)
-        self.elements: dict[Any, Value] = BornDict(elements or {}, outside=source is not None)
+        self.elements: dict[Any, Value] = SetElements(elements or {}, outside=source is not None)
 
     def constant(self) -> Any:
         if self.klass is frozenset:
@@ -362,16 +379,20 @@ class SetValue(Instance):
         return self.klass is frozenset and super().is_constant()
 
     def truth(self, vm: Machine) -> bool:
+        vm.settle_elements(self.elements)
         return bool(self.elements)
 
     def length(self, vm: Machine) -> Value:
+        vm.settle_elements(self.elements)
         return vm.const(len(self.elements))
 
     def contains(self, vm: Machine, item: Value) -> Value:
-        return vm.const(vm.hash_key(item) in self.elements)
+        element = self.elements.get(vm.key_in(self.elements, item))
+        return vm.const(element is not None and vm.present(element) is not None)
 
     def iterate(self, vm: Machine) -> Value:
         """In the order CPython has for these elements, where that is the same in each process."""
+        vm.settle_elements(self.elements)
         return vm.iterate_snapshot(self, self.ordered(vm))
 
     def ordered(self, vm: Machine) -> list[Value]:
@@ -393,8 +414,9 @@ class SetValue(Instance):
         vm.effects.changed(self)
 
     def add(self, vm: Machine, value: Value) -> None:
-        hashed = vm.hash_key(value)
-        if hashed not in self.elements:
+        hashed = vm.key_in(self.elements, value)
+        known = self.elements.get(hashed)
+        if known is None or vm.present(known) is None:
             vm.journal.put(self.elements, hashed, value)
             vm.effects.changed(self)
 
