@@ -10,6 +10,7 @@ import torch
 
 from ptc.support.diagnostics import CompileError
 from tests.codegen.control_library import build
+from tests.graph.control_building import ControlBuilder
 from tests.graph.control_samples import SAMPLES
 
 
@@ -73,6 +74,29 @@ def test_a_library_is_compared_with_eager(
     assert library.manifest.entries[0].control
     with pytest.raises(CompileError, match="PTC-A030"):
         build({"forward": program}, tmp_path, monkeypatch, wrong, (x,), check=True)
+
+
+class OnTheEdge(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        return x * 2 if x.sum() > 3 else x - 1
+
+
+def test_where_rounding_decides_is_not_judged(tmp_path: Path, monkeypatch: Any) -> None:
+    """A library that takes the other arm where eager itself stands on the edge is no error."""
+    b = ControlBuilder("edge")
+    x = b.tensor("x", torch.empty(3))
+    then, orelse = b.branch(b.test("c", lambda x: x.sum() >= 3, x))
+    with b.inside(then):
+        (y,) = b.segment(lambda x: x * 2, [x], "y")
+    with b.inside(orelse):
+        b.segment(lambda x: x - 1, [x], "y")
+    program = b.finish(y)
+    example = (torch.ones(3),)
+    build({"forward": program}, tmp_path, monkeypatch, OnTheEdge(), example, check=True)
+    # Away from the edge it is judged.
+    away = (torch.full((3,), 2.0),)
+    with pytest.raises(CompileError, match="PTC-A030"):
+        build({"forward": program}, tmp_path, monkeypatch, Branch(), away, check=True)
 
 
 def test_the_model_is_left_as_it_was(tmp_path: Path, monkeypatch: Any) -> None:
