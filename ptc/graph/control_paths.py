@@ -47,6 +47,21 @@ def with_name(defined: Defined, name: str, value: object = None) -> Defined:
     return frozenset(kept)
 
 
+def with_copy(defined: Defined, name: str, source: str) -> Defined:
+    """After the number `name` became what `source` is; what that tells the copy tells too."""
+    if defined is None or name == source:
+        return defined
+    copied: set[Fact] = set()
+    for fact in defined:
+        if isinstance(fact, Is) and fact.name == source:
+            copied.add(Is(name, fact.value))
+        elif isinstance(fact, Given) and fact.condition.name == source:
+            copied.add(Given(Is(name, fact.condition.value), fact.fact))
+    changed = with_name(defined, name)
+    # Nothing that spoke of the old value is carried over
+    return None if changed is None else changed | {f for f in copied if not _tells(f, name)}
+
+
 def with_test(defined: Defined, name: str, number: str, value: Number) -> Defined:
     """After the bool `name` became whether `number` has this value."""
     if defined is None:
@@ -112,6 +127,11 @@ def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
 def _numbers(facts: frozenset[Fact]) -> dict[str, Number]:
     """The numbers whose values are known."""
     return {fact.name: fact.value for fact in facts if isinstance(fact, Is)}
+
+
+def _tells(fact: Fact, name: str) -> bool:
+    """Whether a fact says, under a condition, what the number of that name is."""
+    return isinstance(fact, Given) and isinstance(fact.fact, Is) and fact.fact.name == name
 
 
 def _speaks_of(fact: Fact, name: str) -> bool:

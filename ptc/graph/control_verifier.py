@@ -50,7 +50,16 @@ from ptc.graph.control_parts import (
     variable_of,
     variables_of,
 )
-from ptc.graph.control_paths import Defined, Fact, meet, where, with_name, with_test, without
+from ptc.graph.control_paths import (
+    Defined,
+    Fact,
+    meet,
+    where,
+    with_copy,
+    with_name,
+    with_test,
+    without,
+)
 from ptc.graph.control_printer import item_text
 from ptc.graph.control_types import (
     differs,
@@ -284,6 +293,8 @@ class _Verifier:
             case NumberVar(), NumberVar() | int() | float() | bool() if (
                 _kind(source) is target.kind
             ):
+                if isinstance(source, NumberVar):
+                    return with_copy(defined, target.name, source.name)
                 return with_name(defined, target.name, source)
             case _:
                 shown = var_type(source) if isinstance(source, Var) else repr(source)

@@ -231,6 +231,28 @@ def test_a_flag_that_only_one_way_fixes() -> None:
     refused(program, "`y` has no value on some path to here")
 
 
+def test_a_copied_selector_tells_what_its_source_did() -> None:
+    b, x = start()
+    which, copy, third = (NumberVar(name, INT) for name in ("which", "copy", "third"))
+    then, orelse = b.branch(C)
+    with b.inside(then):
+        (y,) = b.segment(lambda x: x * 2, [x], "y")
+        b.assign(which, 0)
+    with b.inside(orelse):
+        b.assign(which, 1)
+    b.assign(copy, which)
+    for arm, value in zip(b.switch(copy, 2), (2, 1), strict=True):
+        with b.inside(arm):
+            b.assign(third, value)
+    last, _ = b.branch(b.compute("is_two", BOOL, "eq", third, 2))
+    with b.inside(last):
+        b.segment(lambda y: y + 1, [y], "z")
+    program = b.finish(x)
+    verify_control(program)
+    b.body.items[-2] = Compute(NumberVar("is_two", BOOL), "eq", (third, 1))
+    refused(program, "`y` has no value on some path to here")
+
+
 def test_an_arm_that_never_runs() -> None:
     b, x = start()
     on = b.number("on", True)
