@@ -169,6 +169,14 @@ class Attempt:
         self.used = 0
         self.items = items
 
+    def answered(self, key: tuple[Any, ...]) -> int | None:
+        """This arm's answer to exactly this question, if it was asked before."""
+        for place in range(self.used, len(self.answers)):
+            if self.answers[place][0] == key:
+                self.used = place + 1
+                return self.answers[place][1]
+        return None
+
     def expected(self) -> Answer | None:
         """The next question that was asked before, with this arm's answer."""
         return self.answers[self.used] if self.used < len(self.answers) else None
@@ -349,13 +357,26 @@ def proceed(
             _restore(frame, start)
             return result
         places = [end.place for end in going]
-        chains = [flow.chain(place)[1 if len(set(places)) == 1 else 0 :] for place in places]
-        meeting = _first_common(chains)
+        apart = len(set(places)) > 1
+        meeting = _first_common([_ahead(vm, frame, place)[0 if apart else 1 :] for place in places])
         vm.duplicated(len(going))
         parts: list[Outcome] = [{end: outcome[end] for end in outcome if end not in going}]
         for end in going:
             parts.append(_continue(vm, frame, end, outcome, stops.plus(meeting)))
         outcome = united(vm, frame, parts)
+
+
+def _ahead(vm: ControlMachine, frame: Frame, place: int) -> list[int]:
+    """The place and those that lie ahead on every way. A loop that begins there is not left in its
+    midst."""
+    flow = place_flow(frame.code)
+    chain = flow.chain(place)
+    if place not in flow.members:
+        return chain
+    if any(context.frame is frame and context.header == place for context in vm.loops):
+        return chain
+    members = flow.members[place]
+    return [place, *(other for other in chain if other not in members)]
 
 
 def _first_common(chains: list[list[int]]) -> int:
