@@ -56,6 +56,7 @@ from ptc.codegen.generate import Generated, generate, with_manifest
 from ptc.codegen.target import Target, parse_target
 from ptc.exporters.api import ExportReport, export
 from ptc.exporters.check import check_sets
+from ptc.graph.control import ControlProgram
 from ptc.graph.printer import print_program
 from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.graph.small_sizes import require_small_sizes
@@ -395,7 +396,9 @@ def _scheduled(
     return None if options.stop_after == "scheduled" else scheduled
 
 
-def capture_entry(request: EntryRequest, notes: list[str] | None = None) -> CapturedProgram:
+def capture_entry(
+    request: EntryRequest, notes: list[str] | None = None
+) -> CapturedProgram | ControlProgram:
     """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed.
 
     A size for which the user gave no range, and of which the program treats 1 apart (broadcasting),
@@ -404,11 +407,12 @@ def capture_entry(request: EntryRequest, notes: list[str] | None = None) -> Capt
     try:
         captured = _capture(request, request.dynamic)
     except CompileError as error:
-        narrowed = _without_ones(request) if error.code == "PTC-B009" else None
-        if narrowed is None:
+        if error.code != "PTC-B009":
             raise
-        captured = _capture(request, narrowed)
-        if notes is not None:
+        captured = _capture_narrowed(request)
+        if captured is None:
+            captured = _capture(request, request.dynamic, branch_on_sizes=True)
+        elif notes is not None:
             names = ", ".join(sorted({f"`{d.name}`" for d in _unbounded(request)}))
             notes.append(
                 f"{names}: sizes from 2 on, because {error.diagnostic.location} treats 1 apart; "
@@ -419,7 +423,22 @@ def capture_entry(request: EntryRequest, notes: list[str] | None = None) -> Capt
     return captured
 
 
-def _capture(request: EntryRequest, spec: DynamicSpec | None) -> CapturedProgram:
+def _capture_narrowed(request: EntryRequest) -> CapturedProgram | ControlProgram | None:
+    """The program for sizes from 2 on where none was given; None if 2 is not apart either."""
+    narrowed = _without_ones(request)
+    if narrowed is None:
+        return None
+    try:
+        return _capture(request, narrowed)
+    except CompileError as error:
+        if error.code != "PTC-B009":
+            raise
+        return None
+
+
+def _capture(
+    request: EntryRequest, spec: DynamicSpec | None, *, branch_on_sizes: bool = False
+) -> CapturedProgram | ControlProgram:
     dims = {
         path: {number: (dim.name, dim.lower, dim.upper) for number, dim in sizes.items()}
         for path, sizes in (spec or {}).items()
@@ -431,8 +450,10 @@ def _capture(request: EntryRequest, spec: DynamicSpec | None) -> CapturedProgram
             dict(request.kwargs),
             dynamic=SymbolicSizes(dims) if dims else None,
             name=request.name,
+            branch_on_sizes=branch_on_sizes,
         )
-    require_small_sizes(captured)
+    if isinstance(captured, CapturedProgram):
+        require_small_sizes(captured)
     return captured
 
 

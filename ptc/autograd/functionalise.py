@@ -46,6 +46,8 @@ def functionalise_with(
 ) -> AtenProgram:
     """`functionalise` with the tables given."""
     recorder = Recorder(Graph(), captured.fake_mode, decompositions)
+    if captured.conditions is not None:
+        internals.answer_conditions(captured.fake_mode, captured.conditions)
     fakes = _placeholders(captured, recorder)
     with (
         torch.no_grad(),

@@ -9,7 +9,7 @@ Owns the meaning of each: what it takes, what it gives, what breaks when it is m
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ptc.support.diagnostics import InternalError
+from ptc.support.diagnostics import CompileError, InternalError
 
 #: Reports the device of a tensor to C++; carries no computation.
 DEVICE_QUERY = torch.ops.prim.device.default
@@ -133,3 +133,20 @@ def last_node(graph: torch.fx.Graph) -> torch.fx.Node:
     """The newest node of a graph; its root, which starts and ends every graph, when there is
     none."""
     return graph._root._prev
+
+
+def answer_conditions(fake_mode: Any, conditions: Callable[[Any], bool | None]) -> None:
+    """Let the shape environment of a program with control flow know what holds where a part of it
+    runs. Raises CompileError PTC-A002 for what nothing was asked about at capture."""
+
+    def ask(condition: Any) -> bool:
+        known = conditions(condition)
+        if known is None:
+            raise CompileError(
+                "PTC-A002",
+                f"an operator depends on whether {condition}, which data decides",
+                hint="give the sizes a lower bound with a branch or an assert before it",
+            )
+        return known
+
+    fake_mode.shape_env.ask = ask

@@ -168,8 +168,11 @@ def capture_program(
     *,
     dynamic: DynamicSpec | None = None,
     name: str = "model",
+    branch_on_sizes: bool = False,
 ) -> CapturedProgram | ControlProgram:
     """Capture all of `fn(*args, **kwargs)`: as one graph, or with control flow that data decides.
+    With `branch_on_sizes`, control flow that symbolic sizes decide too is kept, rather than refused
+    with PTC-B009.
 
     `fn` is a function, a bound method, or an nn.Module (then its `forward`, with its hooks). Raises
     CompileError for what cannot be part of a graph, and the program's own exception if it raises
@@ -185,7 +188,8 @@ def capture_program(
         try:
             return _straight(function, args, bound, names, kwargs or {}, is_method, dynamic, name)
         except GraphBreak as stopped:
-            if stopped.code not in _CONTROL_FLOW:
+            sizes = branch_on_sizes and stopped.code == "PTC-B009"
+            if stopped.code not in _CONTROL_FLOW and not sizes:
                 raise _compile_error(stopped) from stopped.__cause__
         except Raised as raised:
             raise _users_error(raised) from None

@@ -227,6 +227,13 @@ class Fakes:
         if known is not None:
             return known
         most = _LARGEST if upper is None else upper
+        if isinstance(self.shape_env, _AskingShapeEnv):
+            made = self._data_int(origin, lower, most, hint)
+            symbol = expression_of(made)
+            self.sizes[name] = made
+            self.dims[str(symbol)] = DimRange(name, lower, upper)
+            self.origins[str(symbol)] = origin
+            return made
         constraint = StrictMinMaxConstraint(
             vr=ValueRanges(min(max(lower, 2), most), most), warn_only=False
         )
@@ -258,19 +265,19 @@ class Fakes:
 
     def data_size(self, name: str, lower: int = 0) -> torch.SymInt:
         """A size that data decides, at least `lower`."""
-        made = self._data_int(name, lower, _LARGEST)
+        made = self._data_int(name, lower, _LARGEST, lower)
         self.data_dims[str(expression_of(made))] = DimRange(name, lower, None)
         return made
 
     def data_int(self, name: str) -> torch.SymInt:
         """An int that data decides, of any sign."""
-        return self._data_int(name, -LARGEST_NUMBER, LARGEST_NUMBER)
+        return self._data_int(name, -LARGEST_NUMBER, LARGEST_NUMBER, 0)
 
-    def _data_int(self, name: str, lower: int, upper: int) -> torch.SymInt:
+    def _data_int(self, name: str, lower: int, upper: int, hint: int) -> torch.SymInt:
         env = self.shape_env
         assert isinstance(env, _AskingShapeEnv)
         source = _SizeSource(name)
-        example = max(lower, 7 + 2 * len(env.data))
+        example = min(max(lower, hint, 7 + 2 * len(env.data)), upper)
         symbol = env.create_symbol(
             example,
             source,

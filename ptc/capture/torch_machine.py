@@ -115,6 +115,16 @@ class TorchMachine(Machine):
     def tensor_contains(self, value: TensorValue, item: Value) -> Value:
         raise DataDependentBranch("PTC-B001", f"a value is searched in {value.describe()}")
 
+    def iterate_rows(self, value: TensorValue) -> Value | None:
+        """An iterator over rows whose number is not known; None to take the rows one by one."""
+        if self.whole_program and isinstance(value.fake.shape[0], torch.SymInt):
+            raise GraphBreak(
+                "PTC-B009",
+                f"iterating over {value.describe()} holds for one number of rows only",
+                "make the size static, or compute with the whole tensor",
+            )
+        return None
+
     def data_read(self, name: str, args: list[Value]) -> Value | None:
         """What a method of a tensor reads out of its data; None where that cannot be captured."""
         return None

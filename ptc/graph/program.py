@@ -8,7 +8,7 @@ in the order of the graph's placeholders. Nothing here compiles or runs anything
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,6 +131,8 @@ class CapturedProgram:
     declared     `dims` and the sizes that turned out to be fixed, or equal to another one.
     notes        what the user should know of the capture, a sentence each.
     fake_mode    the FakeTensorMode (with ShapeEnv) of all `meta["val"]`.
+    conditions   for a part of a program with control flow: what is known of its symbolic sizes
+                 where it runs (a condition -> its truth, or None).
     """
 
     graph: torch.fx.GraphModule
@@ -143,6 +145,7 @@ class CapturedProgram:
     name: str = "model"
     location: Location | None = None
     notes: tuple[str, ...] = ()
+    conditions: Callable[[Any], bool | None] | None = None
     declared: Mapping[str, DimRange] = field(default_factory=dict[str, DimRange])
 
 

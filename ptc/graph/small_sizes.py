@@ -18,34 +18,24 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Interpreter, Node
 from torch.fx.node import map_aggregate
 
-from ptc.graph.control import ControlProgram, Segment, walk
-from ptc.graph.control_parts import placeholders_of, symbols_at
+from ptc.graph.control_parts import placeholders_of
 from ptc.graph.program import CapturedProgram, DimRange
 from ptc.graph.symbols import concrete, hints_of, symbols_of
 from ptc.support.diagnostics import CompileError
 
 
-def require_small_sizes(captured: CapturedProgram | ControlProgram) -> None:
+def require_small_sizes(captured: CapturedProgram) -> None:
     """Raise CompileError PTC-B009 if a size in a range that starts at 0 or 1 is treated apart.
+    Programs with control flow need no such test: they branch on what torch asks of their sizes.
 
     A size at which an operator cannot run at all is no difference: eager fails there too.
     """
-    if not isinstance(captured, ControlProgram):
-        _require(captured, captured.dims, _usual([captured]), _RANGE)
-        return
-    segments = [item.program for item in walk(captured.body) if isinstance(item, Segment)]
-    usual = _usual(segments)
-    for segment in segments:
-        used = frozenset().union(*(symbols_at(node) for node in segment.graph.graph.nodes))
-        for dims, hint in ((captured.dims, _RANGE), (captured.sizes, _APART)):
-            known = {symbol: dim for symbol, dim in dims.items() if symbol in used}
-            _require(segment, known, usual, hint)
+    _require(captured, captured.dims, _usual([captured]), _RANGE)
 
 
 #: For a number of which there is no example.
 _NO_EXAMPLE = 2
 _RANGE = "give `{name}` a range from {next} on"
-_APART = "data decides this size; write a branch of its own for {size}"
 
 
 def _usual(programs: Sequence[CapturedProgram]) -> dict[str, int]:

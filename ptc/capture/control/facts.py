@@ -21,8 +21,10 @@ _LARGE = 2**62
 class Facts:
     """Conditions that hold or do not hold on this path. `table` changes through the journal."""
 
-    def __init__(self, fakes: Fakes, journal: Journal) -> None:
-        self.table: dict[Any, bool] = {}
+    def __init__(
+        self, fakes: Fakes, journal: Journal, table: dict[Any, bool] | None = None
+    ) -> None:
+        self.table: dict[Any, bool] = {} if table is None else table
         self._fakes = fakes
         self._journal = journal
 

@@ -11,6 +11,7 @@ import torch
 import torch.fx
 
 from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.facts import Facts
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
@@ -19,6 +20,7 @@ from ptc.capture.control.writer import Block
 from ptc.capture.effects import refuse_effects
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
+from ptc.capture.journal import Journal
 from ptc.capture.program_structure import CallArguments, Describer
 from ptc.capture.torch_program import identifier_class
 from ptc.capture.values.base import Value
@@ -356,6 +358,7 @@ def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
         fake_mode=vm.fakes.mode,
         dims={symbol: known[symbol] for symbol in sorted(symbols) if symbol in known},
         name=name,
+        conditions=Facts(vm.fakes, Journal(), dict(block.facts)).truth,
         location=next(
             (n.meta["location"] for n in graph.nodes if n.meta.get("location") is not None), None
         ),

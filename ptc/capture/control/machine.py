@@ -34,6 +34,7 @@ from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance
 from ptc.capture.control.kept import Kept, State
 from ptc.capture.control.list_registry import Lists
+from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.loops import LoopContext
 from ptc.capture.control.questions import (
     Fork,
@@ -55,6 +56,7 @@ from ptc.capture.values.callables import FunctionValue
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.data_ranges import RowIterator
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, Body, NumberKind, NumberVar, TensorVar, Var
@@ -66,6 +68,7 @@ class _Builder(GraphBuilder):
     """Names for the program's inputs; calls go to the open block."""
 
     writer: Writer
+    facts: Facts
 
     def add_call(
         self,
@@ -76,7 +79,9 @@ class _Builder(GraphBuilder):
         value: Any,
         stack: tuple[Location, ...],
     ) -> torch.fx.Node:
-        return self.writer.block.add_call(op, target, args, kwargs, value, stack)
+        block = self.writer.block
+        block.facts = dict(self.facts.table)
+        return block.add_call(op, target, args, kwargs, value, stack)
 
 
 class ControlMachine(TorchMachine):
@@ -106,7 +111,7 @@ class ControlMachine(TorchMachine):
         self.kept_writes: set[tuple[int, str]] = set()  # that the session keeps
         self.split_depth = 0
         # What an arm knows
-        self.facts = Facts(self.fakes, self.journal)
+        self.facts = self.builder.facts = Facts(self.fakes, self.journal)
         self.known_truths: dict[str, bool] = {}
         self.possible: dict[str, frozenset[int]] = {}
         self.computed: dict[Any, DataNumber] = {}
@@ -241,10 +246,9 @@ class ControlMachine(TorchMachine):
     def decide(self, condition: Any) -> bool:
         if isinstance(condition, bool):
             return condition
-        known = self.fakes.decide(condition)
-        if known is not None:
-            return known
-        return self.choose(SizeTruth(condition.node.expr)) == 0
+        expression = condition.node.expr
+        known = self.facts.truth(expression)
+        return known if known is not None else self.choose(SizeTruth(expression)) == 0
 
     def narrow(self, selector: str, indices: frozenset[int], *, holds: bool) -> None:
         """Note which alternatives of a choice are possible."""
@@ -346,10 +350,9 @@ class ControlMachine(TorchMachine):
         """What gives the symbols that are sizes of a tensor variable by themselves."""
         if not isinstance(var, TensorVar):
             return []
-        data = self.fakes.data_symbols
         found: list[Bind] = []
         for dim, size in enumerate(var.fake.shape):
-            if isinstance(size, torch.SymInt) and expression_of(size) in data:
+            if isinstance(size, torch.SymInt) and str(expression_of(size)) in self.fakes.data_dims:
                 found.append(Bind(str(expression_of(size)), var, dim))
         return found
 
@@ -448,6 +451,11 @@ class ControlMachine(TorchMachine):
         found = self.torch_call("call_method", "eq", [value, item], {})
         return self.call_method(found, "any", [])
 
+    def iterate_rows(self, value: TensorValue) -> Value | None:
+        if isinstance(value.fake.shape[0], int):
+            return None
+        return RowIterator(value, ConstantValue(0))
+
     def call_method(self, owner: Value, name: str, args: list[Value]) -> Value:
         return self.call(self.getattr(owner, name), args)
 
@@ -516,6 +524,12 @@ class ControlMachine(TorchMachine):
         if list_methods.unbounded(self, value):
             raise list_methods.not_unpacked(value)
         return super().unpack(value)
+
+    def contains_by_data(self, container: Value, item: Value) -> Value | None:
+        container = self.settle(container)
+        if not isinstance(container, DataListValue):
+            return None
+        return container.contains(self, self.settle(item))
 
     def unpack_by_data(self, value: Value, before: int, after: int | None) -> Any:
         return list_methods.unpacked(self, self.settle(value), before, after)

@@ -4,7 +4,7 @@ assigns, or a choice between the arms' values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,11 @@ from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
 from ptc.capture.values.choices import MISSING, ChoiceValue
-from ptc.capture.values.constants import ConstantIterator, ConstantValue
-from ptc.capture.values.containers import SequenceIterator, TupleValue
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import IteratorValue
-from ptc.capture.values.mappings import DictIterator, SetElements
+from ptc.capture.values.mappings import SetElements
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
 
@@ -33,18 +33,14 @@ if TYPE_CHECKING:
 _ABSENT: Any = object()
 
 
-#: Plain data that says how far an iterator is: it may become a number that data decides.
-_COUNTERS: tuple[tuple[type, str], ...] = (
-    (SequenceIterator, "position"), (ConstantIterator, "position"), (DictIterator, "position"),
-    (IteratorValue, "produced"),
-)  # fmt: skip
+#: What iterators call how far they are: plain data that may become a number that data decides.
+_COUNTERS = frozenset({"position", "produced"})
 AT_END = 2**62
 
 
 def is_counter(place: Place) -> bool:
-    return place.kind == "attribute" and any(
-        isinstance(place.owner, cls) and place.name == name for cls, name in _COUNTERS
-    )
+    iterates = isinstance(place.owner, IteratorValue) or hasattr(place.owner, "element")
+    return place.kind == "attribute" and place.name in _COUNTERS and iterates
 
 
 class Unmergeable(Exception):
@@ -296,6 +292,7 @@ class Merger:
         """A choice; equal alternatives are one, so that loops come to an end."""
         alternatives: list[Value] = []
         numbers: list[Any] = []
+        values = self._shared_numbers(values)
         for value in values:
             if isinstance(value, ChoiceValue):
                 numbers.append([self._position(alternatives, a) for a in value.alternatives])
@@ -309,6 +306,24 @@ class Merger:
             else:
                 self._assign(number, target, lambda position=position: position)
         return ChoiceValue(target, tuple(alternatives))
+
+    def _shared_numbers(self, values: list[Value]) -> list[Value]:
+        """The values with one variable for the numbers of a kind among them, which has a value also
+        where the choice is something else."""
+        for kind in NumberKind:
+            own = [_numbers_of(value, kind) for value in values]
+            if not any(own) or any(len(found) > 1 for found in own):
+                continue
+            target = NumberVar(self.vm.writer.name("n"), kind)
+            for number, found in enumerate(own):
+                source = found[0].var if found else _NOTHING[kind]
+                self._assign(number, target, lambda source=source: source)
+            shared = DataNumber(target)
+            values = [
+                _with_number(value, found[0], shared) if found else value
+                for value, found in zip(values, own, strict=True)
+            ]
+        return values
 
     def _position(self, alternatives: list[Value], value: Value) -> int:
         for position, known in enumerate(alternatives):
@@ -337,6 +352,26 @@ class Merger:
 def same_fact(one: Any, other: Any) -> bool:
     """Whether two arms know the same. Symbolic sizes are not compared: that would be a question."""
     return one is other or (isinstance(one, (bool, frozenset)) and one == other)
+
+
+#: What a variable has where a choice is no number.
+_NOTHING: Mapping[NumberKind, int | float | bool] = {
+    NumberKind.INT: 0,
+    NumberKind.FLOAT: 0.0,
+    NumberKind.BOOL: False,
+}
+
+
+def _numbers_of(value: Value, kind: NumberKind) -> list[DataNumber]:
+    parts = value.alternatives if isinstance(value, ChoiceValue) else (value,)
+    return [part for part in parts if isinstance(part, DataNumber) and part.var.kind is kind]
+
+
+def _with_number(value: Value, own: DataNumber, shared: DataNumber) -> Value:
+    if not isinstance(value, ChoiceValue):
+        return shared
+    parts = tuple(shared if part is own else part for part in value.alternatives)
+    return ChoiceValue(value.selector, parts)
 
 
 def one_order(orders: Sequence[Sequence[Any]]) -> list[Any]:

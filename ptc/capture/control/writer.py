@@ -25,7 +25,7 @@ class Block:
     """A straight piece: a graph, what it takes in, and what it gives out by name."""
 
     __slots__ = (
-        "copies", "exports", "graph", "inputs", "last_input", "nodes", "numbers", "writes",
+        "copies", "exports", "facts", "graph", "inputs", "last_input", "nodes", "numbers", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -37,6 +37,7 @@ class Block:
         self.exports: dict[str, torch.fx.Node] = {}
         self.last_input: torch.fx.Node | None = None
         self.writes = False  # to a tensor that was there before
+        self.facts: dict[Any, bool] = {}  # what is known of sizes where it runs
 
     def add_input(self, described: ProgramInput, value: Any) -> torch.fx.Node:
         after = self.last_input

@@ -162,6 +162,9 @@ class TensorValue(Instance):
     def iterate(self, vm: TorchMachine) -> Value:  # type: ignore[override]
         if self.fake.dim() == 0:
             raise vm.type_error("iteration over a 0-d tensor")
+        by_data = vm.iterate_rows(self)
+        if by_data is not None:
+            return by_data
         parts = vm.torch_call("call_method", "unbind", [self, ConstantValue(0)], {})
         assert isinstance(parts, TupleValue)
         return parts.iterate(vm)
