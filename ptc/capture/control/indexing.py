@@ -64,7 +64,8 @@ def position(vm: ControlMachine, obj: Value, key: Value) -> Value:
 def next_by_data(vm: ControlMachine, iterator: Any) -> Value | None:
     """The next element of an iterator whose position data decides."""
     here: Any = iterator.position
-    if isinstance(here, int):
+    plain = isinstance(here, int)
+    if plain:
         if here < 0:
             return None  # at its end
         here = ConstantValue(here)
@@ -72,8 +73,9 @@ def next_by_data(vm: ControlMachine, iterator: Any) -> Value | None:
         return None
     found = iterator.element(vm, here)
     following = vm.binary("+", here, ConstantValue(1))
-    known = following.constant() if following.is_constant() else following
-    vm.journal.assign(iterator, "position", known)
+    if plain and following.is_constant():
+        following = following.constant()
+    vm.journal.assign(iterator, "position", following)
     return found
 
 

@@ -218,12 +218,14 @@ def _sort(
     vm.call(vm.wrap_fixed(data_lists.sort), [self, key or _NONE, reverse or ConstantValue(False)])
 
 
-@_method(list.index, list.remove, list.count, collections.deque.remove)
-def _found(vm: ControlMachine, self: Value, *args: Value) -> Value:
-    raise GraphBreak(
-        "PTC-B006",
-        f"an element is searched in {self.describe()}",
-        "search in a loop over the list",
+for _originals, _search in (
+    ((list.index,), data_lists.index_of),
+    ((list.remove, collections.deque.remove), data_lists.remove),
+    ((list.count, collections.deque.count), data_lists.count_of),
+    ((list.__contains__, collections.deque.__contains__), data_lists.contains),
+):
+    _method(*_originals)(
+        lambda vm, *args, _search=_search: vm.call(vm.wrap_fixed(_search), list(args))
     )
 
 

@@ -28,6 +28,7 @@ from ptc.capture.control.list_forms import (
     text_of,
 )
 from ptc.capture.errors import GraphBreak
+from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornList
 from ptc.capture.values.constants import ConstantValue, SliceValue
@@ -107,6 +108,9 @@ class DataListValue(Instance):
         if op != "+" or not is_list(other):
             return None
         return added(vm, [other, self] if reflected else [self, other])
+
+    def contains(self, vm: ControlMachine, item: Value) -> Value:  # type: ignore[override]
+        return vm.call(vm.wrap_fixed(data_lists.contains), [self, item])
 
     def text_variable(self, vm: ControlMachine) -> ListVar:
         """The variable to format or to return."""

@@ -155,6 +155,10 @@ class Machine:
             return self.hash_by_methods(value)
         return value.hash_key(self)
 
+    def key_in(self, entries: dict[Any, Any], key: Value) -> Any:
+        """The host key of `key` among the entries of a dictionary or set."""
+        return self.hash_key(key)
+
     def hash_by_methods(self, value: Value) -> Any:
         """Classes with `__eq__` and `__hash__` of their own: use the hash's tuple of constants.
 
@@ -410,11 +414,18 @@ class Machine:
         """What is under a key; None if it turns out that the key is absent."""
         return value
 
+    def settle_elements(self, elements: dict[Any, Value]) -> None:
+        """Find out which elements of a set are there."""
+
     def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
         """Find out which keys are there."""
 
     def range_by_data(self, args: list[Value]) -> Value | None:
         """`range(*args)` where a bound depends on data; None where none does."""
+        return None
+
+    def contains_by_data(self, container: Value, item: Value) -> Value | None:
+        """`item in container` for a container whose length data decides; None for all others."""
         return None
 
     def unpack_by_data(self, value: Value, before: int, after: int | None) -> list[Value] | None:

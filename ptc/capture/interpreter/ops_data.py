@@ -361,7 +361,11 @@ def is_op(vm: Machine, frame: Frame, ins: Instruction) -> None:
 @opcode("CONTAINS_OP")
 def contains_op(vm: Machine, frame: Frame, ins: Instruction) -> None:
     item, container = frame.pop_many(2)
-    frame.push(ConstantValue(vm.contains(container, item) != bool(ins.arg)))
+    found = vm.contains_by_data(container, item)
+    if found is None:
+        frame.push(ConstantValue(vm.contains(container, item) != bool(ins.arg)))
+    else:
+        frame.push(vm.logical_not(found) if ins.arg else found)
 
 
 # -- containers ---------------------------------------------------------------------------------

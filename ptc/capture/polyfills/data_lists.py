@@ -37,6 +37,45 @@ def extend(target: Any, iterable: Any) -> None:
         target.append(value)
 
 
+def contains(values: Any, wanted: Any) -> bool:
+    for value in values:
+        if value == wanted:
+            return True
+    return False
+
+
+def index_of(values: Any, wanted: Any, start: Any = 0, stop: Any = None) -> Any:
+    count = len(values)
+    if start < 0:
+        start = max(start + count, 0)
+    if stop is None or stop > count:
+        stop = count
+    elif stop < 0:
+        stop += count
+    for i in range(start, stop):
+        if values[i] == wanted:
+            return i
+    raise ValueError(f"{wanted!r} is not in list")
+
+
+def remove(values: Any, wanted: Any) -> None:
+    for i in range(len(values)):
+        if values[i] == wanted:
+            del values[i]
+            return
+    if isinstance(values, list):
+        raise ValueError("list.remove(x): x not in list")
+    raise ValueError("deque.remove(x): x not in deque")
+
+
+def count_of(values: Any, wanted: Any) -> int:
+    found = 0
+    for value in values:
+        if value == wanted:
+            found += 1
+    return found
+
+
 def total(iterable: Any, start: Any = 0) -> Any:
     result, error = start, 0.0
     for value in iterable:
@@ -145,7 +184,7 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     if uneven(tensors):
         first = tensors[0].shape
         for i, tensor in enumerate(tensors):
-            for mine, its in zip(first, tensor.shape):
+            for mine, its in zip(first, tensor.shape, strict=True):
                 if mine != its:
                     raise RuntimeError(
                         "stack expects each tensor to be equal size, but got "
