@@ -141,7 +141,7 @@ def _pop_end(vm: Machine, self: Value, last: bool) -> Value:
 def _move_to_end(vm: Machine, self: Value, key: Value, last: Value | None = None) -> None:
     target = _as_dict(self)
     target.load_all(vm)
-    hashed = vm.hash_key(key)
+    hashed = vm.key_in(target.entries, key)
     if hashed not in target.entries:
         raise vm.raised(KeyError, [key])
     rest = {k: v for k, v in target.entries.items() if k != hashed}
@@ -257,7 +257,7 @@ def _dict_repr(vm: Machine, self: Value) -> Value:
 def _make_set(vm: Machine, cls: type, iterable: Value | None) -> Value:
     elements: dict[Any, Value] = {}
     for value in [] if iterable is None else vm.unpack(iterable):
-        elements.setdefault(vm.hash_key(value), value)
+        elements.setdefault(vm.key_in(elements, value), value)
     result = SetValue(elements, cls)
     if cls is frozenset and result.is_constant():
         return ConstantValue(result.constant())
@@ -287,14 +287,16 @@ def _as_set(value: Value) -> SetValue:
 
 @builtin(set.discard)
 def _discard(vm: Machine, self: Value, value: Value) -> None:
-    target, hashed = _as_set(self), vm.hash_key(value)
+    target = _as_set(self)
+    vm.settle_elements(target.elements)
+    hashed = vm.key_in(target.elements, value)
     if hashed in target.elements:
         target.assign(vm, {k: v for k, v in target.elements.items() if k != hashed})
 
 
 @builtin(set.remove)
 def _remove(vm: Machine, self: Value, value: Value) -> None:
-    if vm.hash_key(value) not in _as_set(self).elements:
+    if not vm.truth(_as_set(self).contains(vm, value)):
         raise vm.raised(KeyError, [value])
     _discard(vm, self, value)
 
@@ -302,7 +304,7 @@ def _remove(vm: Machine, self: Value, value: Value) -> None:
 @builtin(set.pop)
 def _set_pop(vm: Machine, self: Value) -> Value:
     target = _as_set(self)
-    if not target.elements:
+    if not target.truth(vm):
         raise vm.exception(KeyError, "pop from an empty set")
     value = target.ordered(vm)[0]
     _discard(vm, self, value)
@@ -316,6 +318,7 @@ def _set_clear(vm: Machine, self: Value) -> None:
 
 @builtin(set.copy)
 def _set_copy(vm: Machine, self: Value) -> Value:
+    vm.settle_elements(_as_set(self).elements)
     return SetValue(dict(_as_set(self).elements))
 
 
@@ -323,7 +326,10 @@ def _elements(vm: Machine, value: Value) -> dict[Any, Value]:
     known = vm.set_elements(value)
     if known is not None:
         return known
-    return {vm.hash_key(element): element for element in vm.unpack(value)}
+    elements: dict[Any, Value] = {}
+    for element in vm.unpack(value):
+        elements.setdefault(vm.key_in(elements, element), element)
+    return elements
 
 
 def _combine(name: str, left: dict[Any, Value], right: dict[Any, Value]) -> dict[Any, Value]:

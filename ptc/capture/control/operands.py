@@ -130,7 +130,7 @@ def _prepare_identity(vm: ControlMachine, frame: Frame) -> None:
         for i, a in enumerate(left.alternatives)
         if a is not MISSING and vm.is_same(a, right)  # type: ignore[arg-type]
     )
-    holds = _member(vm, left, true)
+    holds = member(vm, left, true)
     # The handler compares again: hand it two values that are, or are not, the same
     same = ConstantValue(None)
     other = same if vm.truth(holds) else ConstantValue(Ellipsis)
@@ -145,7 +145,7 @@ def _prepare_none_jump(vm: ControlMachine, frame: Frame) -> None:
         i for i, a in enumerate(value.alternatives)
         if isinstance(a, ConstantValue) and a.value is None
     )  # fmt: skip
-    is_none = vm.truth(_member(vm, value, none))
+    is_none = vm.truth(member(vm, value, none))
     frame.stack[-1] = ConstantValue(None if is_none else Ellipsis)
 
 
@@ -154,7 +154,7 @@ def _prepare_comparison(vm: ControlMachine, frame: Frame, instruction: Instructi
     return False
 
 
-def _member(vm: ControlMachine, choice: ChoiceValue, indices: frozenset[int]) -> Value:
+def member(vm: ControlMachine, choice: ChoiceValue, indices: frozenset[int]) -> Value:
     """Whether a choice is one of these alternatives."""
     possible = vm.possible.get(choice.selector.name, frozenset(range(len(choice.alternatives))))
     if possible <= indices:

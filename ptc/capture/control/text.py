@@ -43,7 +43,7 @@ def to_str(vm: ControlMachine, value: Value) -> Value:
 def to_repr(vm: ControlMachine, value: Value) -> Value:
     value = vm.settle(value)
     if isinstance(value, TextValue):
-        raise GraphBreak("PTC-B002", "the repr of a string that data decides")
+        return _quoted(value)
     formatted = _formatted(vm, value, "", "repr")
     if formatted is not None:
         return formatted
@@ -56,6 +56,19 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
         pairs = [(*_parts(vm, key), ": ", *_parts(vm, item)) for key, item in vm.dict_items(value)]
         return joined(("{", *_listed(pairs), "}"))
     return text.to_repr(vm, value)
+
+
+def _quoted(value: TextValue) -> Value:
+    """`repr` of a string. What numbers are written as needs no escapes."""
+    if any(isinstance(p, Formatted) and not isinstance(p.value, NumberVar) for p in value.parts):
+        raise GraphBreak("PTC-B002", "the repr of a string with a tensor's text in it is asked for")
+    fixed = "".join(part for part in value.parts if isinstance(part, str))
+    quote = repr(fixed)[-1]
+    # With the other quote beside it, a part is quoted as the whole is
+    beside = "'" if quote == '"' else '"' if "'" in fixed else ""
+    parts = [p if isinstance(p, Formatted) else repr(p + beside) for p in value.parts]
+    inner = [p if isinstance(p, Formatted) else p[1 : -1 - len(beside)] for p in parts]
+    return joined((quote, *inner, quote))
 
 
 def _parts(vm: ControlMachine, value: Value) -> Text:

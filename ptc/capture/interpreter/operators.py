@@ -226,6 +226,7 @@ def native_compare(vm: Machine, obj: Value, name: str, other: Value) -> Value | 
 def set_elements(vm: Machine, value: Value) -> dict[Any, Value] | None:
     """Elements by hash key, for sets, frozensets and key views; None for anything else."""
     if isinstance(value, SetValue):
+        vm.settle_elements(value.elements)
         return value.elements
     if isinstance(value, DictViewValue) and value.kind == "keys":
         return {vm.hash_key(key): key for key in value.mapping.keys(vm)}

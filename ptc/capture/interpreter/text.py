@@ -37,7 +37,7 @@ def to_str(vm: Machine, value: Value) -> Value:
         if len(value.args) == 1:
             return vm.str(value.args[0])
         return vm.repr(TupleValue(list(value.args)))
-    return to_repr(vm, value)
+    return vm.repr(value)
 
 
 def _is_python_enum(value: ConstantValue) -> bool:
@@ -63,12 +63,13 @@ def to_repr(vm: Machine, value: Value) -> Value:
         return ConstantValue(left + ", ".join(parts) + comma + right)
     if isinstance(value, DictValue) and value.cls is dict:
         pairs = [
-            f"{to_repr(vm, k).constant()}: {to_repr(vm, v).constant()}"
+            f"{vm.repr(k).constant()}: {vm.repr(v).constant()}"
             for k, v in vm.dict_items(value)
         ]
         return ConstantValue("{" + ", ".join(pairs) + "}")
     if isinstance(value, SetValue) and value.cls is set:
-        parts = [to_repr(vm, element).constant() for element in value.ordered(vm)]
+        vm.settle_elements(value.elements)
+        parts = [vm.repr(element).constant() for element in value.ordered(vm)]
         return ConstantValue("{" + ", ".join(parts) + "}" if parts else "set()")
     if isinstance(value, ExceptionValue):
         args = to_repr(vm, TupleValue(list(value.args))).constant()

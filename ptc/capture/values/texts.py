@@ -36,6 +36,14 @@ class TextValue(Value):
             return True  # the text of a number or tensor is not empty
         raise GraphBreak("PTC-B002", "the truth of a string that data decides is asked for")
 
+    def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        if parts_of(other) is None:
+            return None
+        if op not in ("==", "!="):
+            raise GraphBreak("PTC-B002", "strings with parts that data decides are ordered")
+        equal = vm.equal_texts(self, other)
+        return equal if op == "==" else vm.logical_not(equal)
+
     def binary(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
         its = parts_of(other)
         if op != "+" or its is None:
