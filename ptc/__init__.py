@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ptc.dispatch.entries import reset
     from ptc.dispatch.proxy import compile
     from ptc.hosting import LoadedArtifact, load
-    from ptc.hosting.effects import NotSupported
+    from ptc.hosting.effects import NotSupported, UsersException
     from ptc.report.inspect import inspect
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "InternalError",
     "LoadedArtifact",
     "NotSupported",
+    "UsersException",
     "__version__",
     "build",
     "compile",
@@ -41,6 +42,7 @@ _PUBLIC = {
     "Artifact": "ptc.api",
     "LoadedArtifact": "ptc.hosting",
     "NotSupported": "ptc.hosting.effects",
+    "UsersException": "ptc.hosting.effects",
     "build": "ptc.api",
     "compile": "ptc.dispatch.proxy",
     "export": "ptc.api",

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from ptc.graph.control import ControlProgram, ListVar, NumberKind
+import ptc
+from ptc.graph.control import ControlProgram, Formatted, ListVar, NumberKind
 from ptc.graph.program import InputKind
 from ptc.hosting import LoadedArtifact
 from ptc.hosting.abi import DLDataType, DLDevice, DLTensor, Status
@@ -171,6 +172,51 @@ def test_numbers_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(CompileError, match="integer overflow"):
         library(1 << 40, 1)
     assert library(9, 2) == 4
+
+
+def test_exceptions_keep_their_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builtin ones are raised as such, others with their name; texts are of any length."""
+    b = ControlBuilder("raising")
+    x, which = b.tensor("x", torch.empty(300)), b.scalar("which", INT)
+    arms = b.switch(which, 3)
+    names = ["KeyError", "package.module.TooLarge", "StopIteration"]
+    for arm, name in zip(arms, names, strict=True):
+        with b.inside(arm):
+            b.fail(name, *(["value ", Formatted(x)] if name != "StopIteration" else []))
+    library = build({"forward": b.finish(x)}, tmp_path, monkeypatch)
+    x = torch.arange(300.0) / 7
+    with pytest.raises(KeyError) as key_error:
+        library(x, 0)
+    assert str(key_error.value) == f"value {x}"
+    with pytest.raises(ptc.UsersException) as own:
+        library(x, 1)
+    assert (own.value.type_name, str(own.value)) == ("package.module.TooLarge", f"value {x}")
+    with pytest.raises(StopIteration):
+        library(x, 2)
+    assert library.raised is not None
+
+
+def test_what_a_listener_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends the run and reaches the caller."""
+    b = ControlBuilder("talking")
+    x = b.tensor("x", torch.empty(2))
+    b.emit("stdout", "one\n")
+    b.segment(lambda x: x + 1, [x], "y")
+    b.emit("stdout", "two\n")
+    library = build({"forward": b.finish(x)}, tmp_path, monkeypatch)
+    heard: list[str] = []
+
+    def listen(channel: str, label: str, text: str) -> None:
+        heard.append(text)
+        raise LookupError(text)
+
+    library.on_emit(listen)
+    with pytest.raises(LookupError, match="one"):
+        library(np.ones(2, np.float32))
+    assert heard == ["one\n"]
+    library.on_emit(lambda *parts: heard.append(parts[2]))
+    library(np.ones(2, np.float32))
+    assert heard == ["one\n", "one\n", "two\n"]
 
 
 def test_memory_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
