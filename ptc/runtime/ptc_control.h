@@ -179,8 +179,11 @@ struct Control {
   int number_status() {
     if (!numbers.failure) return STATUS_OK;
     const char* const text = numbers.failure;
-    if (!numbers.exception) return fail(STATUS_RUNTIME, text);
-    return session->raise(numbers.exception, text, (int64_t)strlen(text)) ? STATUS_RAISED : out_of_memory();
+    return numbers.exception ? raise(numbers.exception, text) : fail(STATUS_RUNTIME, text);
+  }
+  // End the run as Python ends it.
+  int raise(const char* type, const char* text) {
+    return session->raise(type, text, (int64_t)strlen(text)) ? STATUS_RAISED : out_of_memory();
   }
 };
 
@@ -232,9 +235,10 @@ inline void write_tensor(Control* c, const Tensor* to, Tensor* value) {
   drop(c, value);
 }
 
-// Run program number `program` of the library; its results, those written back last, go to `results`, which are empty.
-// Not inlined: what it takes from the stack is given back before the next iteration of a loop.
-static __attribute__((noinline)) int call_segment(Control* c, uint32_t program, void* const* inputs, const int64_t* sizes, Tensor* results) {
+// Run program number `program` of the library; its results, those written back last, go to `results`, which
+// are empty. Not inlined: what it takes from the stack is given back before the next iteration of a loop.
+static __attribute__((noinline)) int call_segment(Control* c, uint32_t program, void* const* inputs,
+                                                  const int64_t* sizes, Tensor* results) {
   const EntrySpec& entry = model_spec.entries[program];
   ptc_session* const s = c->session;
   if (c->run->cancelled) return STATUS_CANCELLED;

@@ -1,6 +1,7 @@
 // Lists whose length data decides: growable arrays of tensors or of numbers, shared by reference.
 //
-// Owns ListData and what programs do with lists. Indices are valid: the generated code has tested them. Knows no text.
+// Owns ListData and what programs do with lists. Indices are valid: the generated code has tested them. Knows
+// no text.
 #ifndef PTC_CONTROL_LIST_H
 #define PTC_CONTROL_LIST_H
 
@@ -185,12 +186,6 @@ inline void shape_text(char* text, size_t capacity, const Tensor& t) {
   if (used < capacity) snprintf(text + used, capacity - used, "]");
 }
 
-// What eager raises where the shapes do not fit.
-inline int list_raise(Control* c, const char* text) {
-  if (!c->session->raise("RuntimeError", text, (int64_t)strlen(text))) return c->fail(STATUS_MEMORY, "no memory for a text");
-  return STATUS_RAISED;
-}
-
 // The elements as blocks of `to` along `dim`: `rows` blocks of each element lie one after the other in `to`.
 inline void list_place(Tensor* to, List<Tensor> list, int64_t rows) {
   char* out = to->data();
@@ -207,20 +202,21 @@ inline void list_place(Tensor* to, List<Tensor> list, int64_t rows) {
 // torch.stack; `to` must be empty, `dim` is not negative.
 inline int list_stack(Control* c, Tensor* to, List<Tensor> list, int64_t dim) {
   char first_text[256], other_text[256], text[640];
-  if (!list.count()) return list_raise(c, "stack expects a non-empty TensorList");
+  if (!list.count()) return c->raise("RuntimeError", "stack expects a non-empty TensorList");
   const Tensor& first = list.items()[0];
   for (int64_t i = 1; i < list.count(); ++i) {
     const Tensor& t = list.items()[i];
     if (memcmp(t.dims, first.dims, (size_t)t.ndim * sizeof(int64_t)) == 0) continue;
     shape_text(first_text, sizeof first_text, first);
     shape_text(other_text, sizeof other_text, t);
-    snprintf(text, sizeof text, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %lld",
-             first_text, other_text, (long long)i);
-    return list_raise(c, text);
+    snprintf(text, sizeof text,
+             "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %lld", first_text, other_text, (long long)i);
+    return c->raise("RuntimeError", text);
   }
   int64_t dims[MAX_DIMS + 1], rows = 1;
   if (first.ndim >= MAX_DIMS) return c->fail(STATUS_RUNTIME, "tensors of more than 8 dimensions");
-  for (int d = 0; d <= first.ndim; ++d) dims[d] = d < dim ? first.dims[d] : d == dim ? list.count() : first.dims[d - 1];
+  for (int d = 0; d <= first.ndim; ++d)
+    dims[d] = d < dim ? first.dims[d] : d == dim ? list.count() : first.dims[d - 1];
   for (int d = 0; d < dim; ++d) rows *= dims[d];
   if (const int status = create(c, to, first.code, first.bits, first.ndim + 1, dims)) return status;
   if (rows) list_place(to, list, rows);
@@ -230,7 +226,7 @@ inline int list_stack(Control* c, Tensor* to, List<Tensor> list, int64_t dim) {
 // torch.cat; `to` must be empty, `dim` is not negative.
 inline int list_cat(Control* c, Tensor* to, List<Tensor> list, int64_t dim) {
   char text[256];
-  if (!list.count()) return list_raise(c, "torch.cat(): expected a non-empty list of Tensors");
+  if (!list.count()) return c->raise("RuntimeError", "torch.cat(): expected a non-empty list of Tensors");
   const Tensor* first = &list.items()[0];
   const auto skipped = [](const Tensor& t) { return t.ndim == 1 && t.dims[0] == 0; };
   for (int64_t i = 0; i < list.count() && skipped(*first); ++i) first = &list.items()[i];
@@ -242,10 +238,10 @@ inline int list_cat(Control* c, Tensor* to, List<Tensor> list, int64_t dim) {
     for (int d = 0; d < t.ndim; ++d) {
       if (d == dim || t.dims[d] == dims[d]) continue;
       snprintf(text, sizeof text,
-               "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size %lld for tensor "
-               "number %lld in the list.",
+               "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size %lld "
+               "for tensor number %lld in the list.",
                (long long)dim, (long long)dims[d], (long long)t.dims[d], (long long)i);
-      return list_raise(c, text);
+      return c->raise("RuntimeError", text);
     }
     total += t.dims[dim];
   }

@@ -80,7 +80,8 @@ inline int bind_size(Control* c, int64_t* to, int64_t value, int64_t lower, int6
 inline void* place_result(Control* c, DLTensor* t, const TensorSpec& spec, const int64_t* dims, ptc_status* status) {
   const Message m = {c->session->error, sizeof c->session->error};
   if (t && !t->data) {
-    if (!allocate_output(c->session, t, spec, dims)) *status = m.fail(PTC_E_MEMORY, "no memory for output `%s`", spec.name);
+    if (!allocate_output(c->session, t, spec, dims))
+      *status = m.fail(PTC_E_MEMORY, "no memory for output `%s`", spec.name);
     return t->data;
   }
   *status = check_tensor(m, "output", t, spec);
@@ -111,7 +112,8 @@ template <class T> inline ptc_status give_result(Control* c, DLTensor* t, const 
   return status;
 }
 
-template <class T> inline ptc_status give_result(Control* c, DLTensor* t, const TensorSpec& spec, List<T>* value, bool) {
+template <class T>
+inline ptc_status give_result(Control* c, DLTensor* t, const TensorSpec& spec, List<T>* value, bool) {
   ptc_status status = PTC_OK;
   if (!value->data) return PTC_OK;
   const int64_t count = value->count();
@@ -125,7 +127,8 @@ inline ptc_status give_result(Control* c, DLTensor* t, const TensorSpec& spec, L
   const Message m = {c->session->error, sizeof c->session->error};
   if (!value->data) return PTC_OK;
   if (!t || t->data)
-    return m.fail(PTC_E_ARGUMENT, "output `%s` is a list: its data must be null, the library allocates it", spec.name);
+    return m.fail(PTC_E_ARGUMENT, "output `%s` is a list: its data must be null, the library allocates it",
+                  spec.name);
   const int64_t count = value->count();
   int64_t words = 0, content = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -147,7 +150,8 @@ inline ptc_status give_result(Control* c, DLTensor* t, const TensorSpec& spec, L
     const Tensor& item = value->items()[i];
     const DenseView dense(item);
     pointers[i] = &items[i];
-    items[i] = DLTensor{data, DLDevice{1, 0}, item.ndim, DLDataType{item.code, item.bits, 1}, shape, shape + item.ndim, 0};
+    const DLDataType type = {item.code, item.bits, 1};
+    items[i] = DLTensor{data, DLDevice{1, 0}, item.ndim, type, shape, shape + item.ndim, 0};
     for (int d = 0; d < item.ndim; ++d) {
       shape[d] = item.dims[d];
       shape[item.ndim + d] = dense.strides[d];
@@ -164,7 +168,8 @@ inline ptc_status give_result(Control* c, DLTensor* t, const TensorSpec& spec, L
 // `Variables` is the struct of a program's variables, with its functions.
 template <class Variables> inline int run_control(ptc_session* s, const EntrySpec& entry, ControlCall call) {
   const Message m = {s->error, sizeof s->error};
-  if (!s->memory && (s->memory = (Memory*)allocate_bytes(sizeof(Memory)))) memset((void*)s->memory, 0, sizeof(Memory));
+  if (!s->memory && (s->memory = (Memory*)allocate_bytes(sizeof(Memory))))
+    memset((void*)s->memory, 0, sizeof(Memory));
   Variables* const v = s->memory ? (Variables*)allocate_bytes(sizeof(Variables)) : nullptr;
   if (!v) return m.fail(PTC_E_MEMORY, "no memory for the call");
   memset((void*)v, 0, sizeof(Variables));

@@ -57,7 +57,8 @@ inline int sized_unique(Control* c, Tensor* to, Tensor* inverse, Tensor* counts,
 inline int sized_repeat_interleave(Control* c, Tensor* to, const Tensor& repeats) {
   const DenseView view(repeats);
   int64_t count = 0;
-  if (const int status = repeat_interleave_count(view, &count)) return c->fail(status, "repeats can not be negative");
+  if (const int status = repeat_interleave_count(view, &count))
+    return status == STATUS_RUNTIME ? c->raise("RuntimeError", "repeats can not be negative") : c->out_of_memory();
   Tensor made = {};
   if (const int status = create(c, &made, repeats.code, repeats.bits, 1, &count)) return status;
   repeat_interleave_fill(view, made.data());
@@ -68,8 +69,10 @@ inline int sized_repeat_interleave(Control* c, Tensor* to, const Tensor& repeats
 inline int sized_bincount(Control* c, Tensor* to, const Tensor& x, int64_t minlength) {
   const DenseView view(x);
   int64_t count = 0;
-  if (const int status = bincount_count(view, minlength, &count))
-    return c->fail(status, "bincount only supports 1-d non-negative integral inputs.");
+  if (const int status = bincount_count(view, minlength, &count)) {
+    const char* const text = "bincount only supports 1-d non-negative integral inputs.";
+    return status == STATUS_RUNTIME ? c->raise("RuntimeError", text) : c->out_of_memory();
+  }
   Tensor made = {};
   if (const int status = create(c, &made, CODE_INT, 64, 1, &count)) return status;
   bincount_fill(view, count, (int64_t*)made.data());

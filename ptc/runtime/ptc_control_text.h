@@ -1,7 +1,7 @@
 // What a program with control flow tells the outside: printing, log records, warnings, exceptions.
 //
-// Owns channels, texts of values, and how a run ends with an exception. How numbers and tensors read is in ptc_format.h
-// and ptc_tensor_text.h.
+// Owns channels, texts of values, and how a run ends with an exception. How numbers and tensors read is in
+// ptc_format.h and ptc_tensor_text.h.
 #ifndef PTC_CONTROL_TEXT_H
 #define PTC_CONTROL_TEXT_H
 
@@ -63,7 +63,8 @@ inline bool text_formatted(Text& text, const Tensor& t, const char* spec, const 
 template <class T> inline bool text_formatted(Text& text, T value, const char* spec, const PrintOptions&) {
   return text_format(text, value, spec);
 }
-template <class T> inline bool text_formatted(Text& text, List<T> list, const char* spec, const PrintOptions& options) {
+template <class T>
+inline bool text_formatted(Text& text, List<T> list, const char* spec, const PrintOptions& options) {
   text_of(text, list, options);
   return !*spec;
 }

@@ -132,9 +132,10 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
     const EntrySpec& entry = model_spec.entries[i];
     void** blocks = model->prepared[i];
     for (int j = 0; j < entry.prepared_count && !status; ++j) {
-      if (entry.prepared[j].owner >= 0) blocks[j] = model->prepared[entry.prepared[j].owner][entry.prepared[j].place];
+      const PreparedSpec& spec = entry.prepared[j];
+      if (spec.owner >= 0) blocks[j] = model->prepared[spec.owner][spec.place];
       if (blocks[j]) continue;
-      const int64_t bytes = prepared_bytes(entry.prepared[j]);
+      const int64_t bytes = prepared_bytes(spec);
       blocks[j] = allocate(bytes);
       if (!blocks[j]) status = m.fail(PTC_E_MEMORY, "no memory for %lld bytes of prepared weights", (long long)bytes);
     }

@@ -285,3 +285,24 @@ def test_tensors_of_many_dimensions(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (out,) = b.segment(lambda x: x + 1, [x], "out")
     with pytest.raises(CompileError, match="PTC-O004"):
         build({"forward": b.finish(out)}, tmp_path, monkeypatch)
+
+
+def test_sizes_that_eager_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    b = ControlBuilder("counts")
+    x, which = b.tensor("x", torch.empty(3, dtype=torch.int64)), b.scalar("which", BOOL)
+    size = b.size("size")
+    out = b.variable("out", torch.int64, size)
+    then, orelse = b.branch(which)
+    with b.inside(then):
+        b.data_sized("repeat_interleave", [out], x)
+    with b.inside(orelse):
+        b.data_sized("bincount", [out], x, 2)
+    b.bind_dim(size, out)
+    library = build({"forward": b.finish(out)}, tmp_path, monkeypatch)
+    x = torch.tensor([2, 0, 1])
+    assert library(x, True).tolist() == torch.repeat_interleave(x).tolist()
+    assert library(x, False).tolist() == torch.bincount(x, minlength=2).tolist()
+    with pytest.raises(RuntimeError, match="repeats can not be negative"):
+        library(-x, True)
+    with pytest.raises(RuntimeError, match="non-negative integral inputs"):
+        library(-x, False)
