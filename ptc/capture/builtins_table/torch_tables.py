@@ -45,7 +45,7 @@ def _getattr(vm: TorchMachine, module: Value, name: Value) -> Value:
     raise vm.exception(AttributeError, text)
 
 
-@builtin(Module._wrapped_call_impl, Module._call_impl)
+@builtin(Module._wrapped_call_impl, Module._call_impl, passes_on=True)
 def _call(vm: TorchMachine, module: Value, *args: Value, **kwargs: Value) -> Value:
     if not isinstance(module, ModuleValue):
         raise GraphBreak("PTC-B014", f"{module.describe()} is called as a module")

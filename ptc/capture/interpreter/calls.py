@@ -51,11 +51,18 @@ def see_through(wrapper: types.FunctionType, variable: str) -> None:
     _SEEN_THROUGH[wrapper.__code__] = variable
 
 
-def builtin(*functions: Any) -> Callable[[Builtin], Builtin]:
+# Handlers that end in a call of the program's own code, and return what that returns
+_PASSING_ON: set[Builtin] = set()
+
+
+def builtin(*functions: Any, passes_on: bool = False) -> Callable[[Builtin], Builtin]:
     """Register how calls of these functions are captured: `handler(vm, *args, **kwargs)` with
-    symbolic arguments; the result may be a Value or a Python object to be wrapped as new."""
+    symbolic arguments; the result may be a Value or a Python object to be wrapped as new.
+    `passes_on`: the handler returns what the program's own code, called last, returns."""
 
     def register(handler: Builtin) -> Builtin:
+        if passes_on:
+            _PASSING_ON.add(handler)
         # A class that inherits a method gives the same object as its base
         for function in {id(function): function for function in functions}.values():
             assert id(function) not in _HANDLERS, function
@@ -172,8 +179,10 @@ def unknown_call(vm: Machine, function: Any, error: NotConstant | None) -> Graph
 def call_handler(
     vm: Machine, handler: Builtin, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
-    args, kwargs = vm.settle_arguments(args, kwargs)
-    outer, vm.library_calls = vm.library_calls, vm.library_calls + 1
+    outer = vm.library_calls
+    if handler not in _PASSING_ON:
+        args, kwargs = vm.settle_arguments(args, kwargs)
+        vm.library_calls += 1
     try:
         result = handler(vm, *args, **kwargs)
     except NotConstant as error:
