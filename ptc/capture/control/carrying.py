@@ -21,7 +21,7 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.births import born, now
 from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, NumberKind, NumberVar, Var
@@ -73,6 +73,7 @@ class Carried:
         self.forms: dict[int, Value] = {}  # of an object carried in two locations: one form
         self._held: dict[int, Held] = {}
         self._held_more = False
+        self._made: dict[int, lists.ListState] = {}  # lists of an iteration, while assigned
         live = analyse(frame.code).live(frame.ip)
         self._live = live
 
@@ -118,6 +119,7 @@ class Carried:
 
     def _assign(self, pairs: list[tuple[Var, Callable[[], Any]]], *, at_once: bool) -> None:
         """Assign variables; `at_once`: from what all of them held before."""
+        self._made.clear()
         sources = [(target, source()) for target, source in pairs]
         sources = [(target, source) for target, source in sources if source != target]
         targets = {target.name for target, _ in sources}
@@ -150,9 +152,30 @@ class Carried:
         if isinstance(form, TupleValue):
             parts = zip(form.items, content.items, strict=True)
             return [pair for mine, its in parts for pair in self._pairs(mine, its)]
+        if isinstance(form, lists.DataListValue):
+            return self._list_pairs(form.state, content)
         if isinstance(form, ChoiceValue):
             return [(form.selector, lambda: vm.choice_selector(form, content))]
         return []
+
+    def _list_pairs(
+        self, form: lists.ListState, content: Any
+    ) -> list[tuple[Var, Callable[[], Any]]]:
+        """A list made in the iteration gets its variables when it is assigned first."""
+
+        def source(number: int) -> Any:
+            if lists.is_state(content.items):
+                state = content.items[0]
+            elif id(content) in self._made:
+                state = self._made[id(content)]
+            else:
+                state = lists.ListState(form.form, lists.new_vars(self.vm, form.form))
+                self._made[id(content)] = state
+                lists.give(self.vm, state, content.items)
+            self.vm.lists.same(form.name, state.name)
+            return state.vars[number]
+
+        return [(var, lambda number=n: source(number)) for n, var in enumerate(form.vars)]
 
     # -- growing -------------------------------------------------------------------------------
 
@@ -319,7 +342,24 @@ class Carried:
             return self._tensor(now, left, what)
         if isinstance(now, TupleValue) and isinstance(left, TupleValue):
             return self._tuple(now, left, what)
+        if lists.is_list(now) and lists.is_list(left):
+            return self._list(now, left, what)
         return self._choice(now, left, what)
+
+    def _list(self, now: Any, left: Any, what: str) -> Value | None:
+        """A list that is another one after each iteration. Those that were there before the loop
+        are held by variables, so that what else refers to them sees the changes."""
+        for value in (now, left):
+            if isinstance(value, ListValue) and born(value.items) < self.began:
+                self._hold(value, [])
+        try:
+            form = lists.common_form(self.vm, [now.items, left.items])
+        except lists.Unlistable as why:
+            raise Uncarriable(self.context, f"{what}, a list that would hold {why}") from None
+        form = form or lists.EMPTY
+        if self._is_form(now) and form is now.state.form:
+            return None
+        return lists.DataListValue(lists.ListState(form, lists.new_vars(self.vm, form)))
 
     def _counter(self, now: Any, left: Any, what: str) -> Value | None:
         """How far an iterator is: a plain int before the loop, a number in it."""

@@ -378,6 +378,21 @@ def sliced(vm: ControlMachine, owner: DataListValue, key: SliceValue) -> Value:
     return _derived(vm, owner.state, "slice", [operand(vm, first), operand(vm, last)])
 
 
+def slice_by_data(vm: ControlMachine, obj: Value, key: Value) -> Value | None:
+    """A slice of a list of known elements with bounds that data decides; None for all else."""
+    if not isinstance(key, SliceValue) or not isinstance(obj, ListValue) or not is_list(obj):
+        return None
+    if not any(isinstance(part, DataNumber) for part in key.parts):
+        return None
+    if key.parts[2].cls is not type(None):
+        return None
+    try:
+        form = common_form(vm, [obj.items])
+    except Unlistable:
+        return None
+    return sliced(vm, make(vm, obj.items, form or EMPTY), key)
+
+
 def between(vm: ControlMachine, owner: DataListValue, before: int, after: int) -> Value:
     """The elements but for some at both ends, which are there."""
     last = vm.binary("-", length(vm, owner), ConstantValue(after))

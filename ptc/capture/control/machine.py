@@ -23,6 +23,7 @@ from ptc.capture.control import (
     keys,
     library,
     list_methods,
+    lists,
     operands,
     reading,
     sized,
@@ -471,15 +472,24 @@ class ControlMachine(TorchMachine):
     def getitem(self, obj: Value, key: Value) -> Value:
         obj, key = self.settle(obj), self.settle(key)
         if isinstance(key, TensorValue) and not isinstance(obj, TensorValue):
-            key = self.sequence_key(obj, key)
+            key = self.sequence_key(obj, key, indexing.is_module_list(obj))
         if isinstance(key, DataNumber):
             found = indexing.element(self, obj, key)
+            if found is None:
+                found = indexing.module(self, obj, key)
             if found is not None:
                 return found
-        return super().getitem(obj, key)
+        part = lists.slice_by_data(self, obj, key)
+        if part is not None:
+            return part
+        return super().getitem(obj, indexing.known_slice(self, obj, key))
 
     def setitem(self, obj: Value, key: Value, value: Value) -> None:
         super().setitem(self.settle(obj), indexing.position(self, obj, self.settle(key)), value)
+
+    def delitem(self, obj: Value, key: Value) -> None:
+        obj = self.settle(obj)
+        super().delitem(obj, indexing.position(self, obj, self.settle(key)))
 
     def getattr(self, obj: Value, name: str) -> Value:
         return super().getattr(self.settle(obj), name)

@@ -19,11 +19,11 @@ from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
 from ptc.capture.values.choices import MISSING, ChoiceValue
-from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.constants import ConstantIterator, ConstantValue
+from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
-from ptc.capture.values.iterators import IteratorValue
-from ptc.capture.values.mappings import SetElements
+from ptc.capture.values.iterators import GeneratorValue, IteratorValue
+from ptc.capture.values.mappings import DictIterator, SetElements
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
 
@@ -35,6 +35,9 @@ _ABSENT: Any = object()
 
 #: What iterators call how far they are: plain data that may become a number that data decides.
 _COUNTERS = frozenset({"position", "produced"})
+_ITERATORS = (
+    SequenceIterator, ConstantIterator, DictIterator, IteratorValue, GeneratorValue,
+)  # fmt: skip
 AT_END = 2**62
 
 
@@ -58,6 +61,7 @@ class Merger:
         self._memo: dict[tuple[int, ...], Value] = {}
         self._alive: list[Any] = []
         self.pending: list[Bind] = []
+        self._cells: dict[Hashable, tuple[Place, Any]] = {}
 
     # -- states --------------------------------------------------------------------------------
 
@@ -69,17 +73,20 @@ class Merger:
             for key, (place, _) in state.cells.items():
                 places.setdefault(key, place)
         cells: dict[Hashable, tuple[Place, Any]] = {}
+        self._cells = cells
         for key, place in places.items():
             before = place.read()
             if born(place.owner) > self.began:
                 # Made in one of the arms: those that do not know it do not care
                 before = next(state.cells[key][1] for state in states if key in state.cells)
             contents = [s.cells[key][1] if key in s.cells else before for s in states]
-            cells[key] = (place, self._content(place, contents))
-        self._note_held(cells)
+            content = self._content(place, contents)
+            if key not in cells:  # not held by variables for another place that has it
+                cells[key] = (place, content)
         saved = self._frame(frame, end)
         returned = self._optional([state.returned for state in states])
         handled = self._optional([state.handled for state in states])
+        self._note_held(cells)
         leaves = [leaf for state in states for leaf in state.leaves]
         pending = [bind for state in states for bind in state.pending] + self.pending
         return State(cells, saved, returned, handled, self.began, leaves, pending)
@@ -225,7 +232,7 @@ class Merger:
             raise Unmergeable(
                 f"a list has different lengths in the arms, and would hold {why}"
             ) from None
-        assert form is not None
+        form = form or lists.EMPTY
         result = lists.ListState(form, lists.new_vars(vm, form))
         for number, content in enumerate(contents):
             for leaf in self.states[number].leaves:
@@ -264,7 +271,62 @@ class Merger:
             if len(shapes) == 1:
                 parts = zip(*(value.items for value in values), strict=True)  # type: ignore[attr-defined]
                 return TupleValue([self.value(list(p)) for p in parts], first.klass)  # type: ignore[attr-defined]
+        elif any(isinstance(value, _ITERATORS) for value in values):
+            # Each runs its loop by itself: asked at every step which one it is, none would advance
+            raise Unmergeable("the arms iterate over different objects")
+        elif all(isinstance(value, (ListValue, lists.DataListValue)) for value in values):
+            merged = self._lists(values)
+            if merged is not None:
+                return merged
         return self._choice(values)
+
+    def _lists(self, values: list[Any]) -> Value | None:
+        """A list for lists of different lengths; None where there is none. Each of them is held by
+        variables from here on, so that what else refers to it sees the changes."""
+        contents = [self._items(number, value) for number, value in enumerate(values)]
+        held = any(lists.is_state(content) for content in contents)
+        if not held and len({len(content) for content in contents}) == 1:
+            return None
+        if not all(lists.holdable(value) and value.klass is list for value in values):
+            return None
+        try:
+            form = lists.common_form(self.vm, contents)
+            states = [self._held_in(*pair) for pair in enumerate(values)]
+        except (lists.Unlistable, Unmergeable):
+            return None
+        assert form is not None
+        result = lists.ListState(form, lists.new_vars(self.vm, form))
+        for number, state in enumerate(states):
+            for leaf in self.states[number].leaves:
+                with self.vm.at_end_of(leaf):
+                    lists.give(self.vm, result, [state])
+        return lists.DataListValue(result)
+
+    def _items(self, number: int, value: Any) -> list[Any]:
+        """The content of a list at the end of an arm."""
+        cell = self.states[number].cells.get(Place("list", value.items).key())
+        return cell[1] if cell is not None else list(value.items)
+
+    def _held_in(self, number: int, value: Any) -> lists.ListState:
+        """The variables of a list, which it gets if it has none yet."""
+        place = Place("list", value.items)
+        known = self._cells.get(place.key())
+        if known is not None and lists.is_state(known[1]):
+            return known[1][0]
+        here = self._items(number, value)
+        if lists.is_state(here):
+            return here[0]
+        self.vm.lists.changed(value)
+        if born(value.items) > self.began:
+            form = lists.common_form(self.vm, [here]) or lists.EMPTY
+            state = lists.ListState(form, lists.new_vars(self.vm, form))
+            for leaf in self.states[number].leaves:
+                with self.vm.at_end_of(leaf):
+                    lists.give(self.vm, state, here)
+        else:
+            state = self._held([self._items(n, value) for n in range(len(self.states))])
+        self._cells[place.key()] = (place, [state])
+        return state
 
     def _assign(self, number: int, target: Var, source: Callable[[], Any]) -> None:
         """`target = source()` at each end of an arm."""

@@ -15,6 +15,7 @@ import torch.fx
 from ptc.capture.control.arithmetic import arithmetic
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
+from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -362,6 +363,8 @@ def to_list(vm: ControlMachine, value: TensorValue) -> Value:
     """`tensor.tolist()`"""
     if value.fake.dim() == 0:
         return read_item(vm, value)
+    if isinstance(value.fake.shape[0], torch.SymInt):
+        return vm.call(vm.wrap_fixed(data_lists.rows), [value])
     rows = vm.call_method(value, "unbind", [ConstantValue(0)])
     items = getattr(rows, "items", None)
     if items is None:
