@@ -331,21 +331,42 @@ def _warn(vm: Machine, *args: Value, **kwargs: Value) -> None:
         raise GraphBreak("PTC-B003", "a warning may become an exception here")
     message = args[0] if args else kwargs["message"]
     category = args[1] if len(args) > 1 else kwargs.get("category")
+    if vm.warn(message, category):
+        return
     keywords = {} if category is None else {"category": category}
     _defer(vm, warnings.warn, "warn", (message,), keywords)
 
 
 def _log_handler(level: int | None, function: Any) -> Any:
     def handler(vm: Machine, logger: Value, *args: Value, **kwargs: Value) -> None:
-        real = logger.real()
-        number = level
-        if number is None:
-            number = args[0].constant()
-        assert number is not None
-        if real.isEnabledFor(number):
-            _defer(vm, function, function.__name__, (logger, *args), kwargs)
+        _log(vm, level, function, logger.real(), (logger,), args, kwargs)
 
     return handler
+
+
+def _root_log_handler(level: int | None, function: Any) -> Any:
+    def handler(vm: Machine, *args: Value, **kwargs: Value) -> None:
+        _log(vm, level, function, logging.getLogger(), (), args, kwargs)
+
+    return handler
+
+
+def _log(
+    vm: Machine,
+    level: int | None,
+    function: Any,
+    logger: logging.Logger,
+    owner: tuple[Value, ...],
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
+) -> None:
+    """A record, if the logger is for its level at capture. `level` is None where it comes first."""
+    number = args[0].constant() if level is None else level
+    if not logger.isEnabledFor(number):
+        return
+    given = args[1:] if level is None else args
+    if not vm.log(number, logger.name, list(given), kwargs):
+        _defer(vm, function, function.__name__, (*owner, *args), kwargs)
 
 
 for _level, _function in (
@@ -355,6 +376,13 @@ for _level, _function in (
     (None, logging.Logger.log),
 ):  # fmt: skip
     builtin(_function)(_log_handler(_level, _function))
+for _level, _function in (
+    (logging.DEBUG, logging.debug), (logging.INFO, logging.info),
+    (logging.WARNING, logging.warning), (logging.ERROR, logging.error),
+    (logging.ERROR, logging.exception), (logging.CRITICAL, logging.critical),
+    (None, logging.log),
+):  # fmt: skip
+    builtin(_function)(_root_log_handler(_level, _function))
 
 
 @builtin(logging.getLogger)

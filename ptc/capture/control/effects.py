@@ -4,6 +4,7 @@ the program.
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,6 +14,7 @@ from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.exceptions import ExceptionValue
+from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.texts import joined
 from ptc.graph.control import Emit, Formatted, Raise
 from ptc.hosting.effects import NOT_SUPPORTED
@@ -26,9 +28,7 @@ def emit_raise(vm: ControlMachine, raised: Raised) -> None:
     value = raised.value
     assert isinstance(value, ExceptionValue)
     cls = value.klass
-    name = cls.__qualname__
-    if cls.__module__ != "builtins":
-        name = f"{cls.__module__}.{name}"
+    name = qualified(cls)
     location = value.raised_at[-1] if value.raised_at else None
     vm.writer.add(Raise(name, text_of(vm, vm.str(value)), location))
 
@@ -56,6 +56,45 @@ def print_call(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) 
     text = text_of(vm, joined((*parts, end)))
     vm.writer.add(Emit(channel, text, location=vm.stack_locations()[-1]))
     return ConstantValue(None)
+
+
+def warn(vm: ControlMachine, message: Value, category: Value | None) -> bool:
+    """`warnings.warn(...)`"""
+    message = vm.settle(message)
+    if isinstance(message, ExceptionValue):
+        cls = message.cls
+    elif category is None or category.cls is type(None):
+        cls = UserWarning
+    else:
+        cls = vm.settle(category).constant()
+    text = text_of(vm, vm.str(message))
+    vm.writer.add(Emit("warning", text, qualified(cls), vm.stack_locations()[-1]))
+    return True
+
+
+def log(
+    vm: ControlMachine, level: int, logger: str, args: list[Value], kwargs: dict[str, Value]
+) -> bool:
+    """A record of a logger that is for this level."""
+    for name in ("exc_info", "stack_info"):
+        given = kwargs.get(name)
+        if given is not None and vm.truth(given):
+            raise GraphBreak(
+                "PTC-B003", "a traceback is logged", "log the exception's text instead"
+            )
+    text, values = vm.str(args[0]), [vm.settle(value) for value in args[1:]]
+    if values:
+        single = len(values) == 1 and isinstance(values[0], DictValue)
+        text = vm.percent(text, values[0] if single else vm.tuple(values))
+    label = f"{logging.getLevelName(level)}:{logger}"
+    vm.writer.add(Emit("log", text_of(vm, text), label, vm.stack_locations()[-1]))
+    return True
+
+
+def qualified(cls: type) -> str:
+    """A class's name with its module, unless it is a builtin."""
+    module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
+    return module + cls.__qualname__
 
 
 def _option(kwargs: dict[str, Value], name: str, default: str) -> str:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
+import torch
+
+from ptc.capture.control.arithmetic import computed
 from ptc.capture.control.questions import Which
 from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
-from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import SequenceValue
+from ptc.capture.values.constants import ConstantValue, SliceValue
+from ptc.capture.values.containers import DequeValue, SequenceValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import DataRange
+from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import NumberKind
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -30,33 +37,103 @@ def element(vm: ControlMachine, obj: Value, key: DataNumber) -> Value | None:
     else:
         return None
     name = "list" if obj.cls is list else "string" if obj.cls is str else obj.cls.__name__
-    index = valid_index(vm, key, len(items), f"{name} index out of range")
+    if key.cls is float:
+        indices = "indices must be integers" + ("" if name == "string" else " or slices")
+        kind = "'float'" if name == "string" else "float"
+        raise vm.type_error(f"{name} {indices}, not {kind}")
+    index = valid_index(vm, key, len(items), ConstantValue(f"{name} index out of range"))
     if all(isinstance(item, (TensorValue, ConstantValue, DataNumber)) for item in items):
         return vm.settle(ChoiceValue(index.var, tuple(items)))
     return ChoiceValue(index.var, tuple(items))
 
 
-def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: str) -> DataNumber:
-    """The number as an index from the front; raises IndexError where there is no such element."""
-    bounds = (ConstantValue(-count), ConstantValue(count))
-    if not vm.truth(vm.compare(">=", key, bounds[0])) or not vm.truth(
-        vm.compare("<", key, bounds[1])
-    ):
-        raise vm.exception(IndexError, message)
-    if not vm.truth(vm.compare("<", key, ConstantValue(0))):
+#: torch's containers whose `__getitem__` takes positions.
+_MODULE_LISTS = (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
+
+
+def is_module_list(obj: Value) -> bool:
+    owner = static_lookup(obj.cls, "__getitem__") if isinstance(obj, ModuleValue) else None
+    return owner is not None and owner[1] in _MODULE_LISTS
+
+
+def module(vm: ControlMachine, obj: Value, key: DataNumber) -> Value | None:
+    """`obj[key]` of a container of modules; None for all else."""
+    if not is_module_list(obj) or key.cls is not int:
+        return None
+    count = vm.length(obj).constant()
+    shown = [ConstantValue("index "), vm.str(key), ConstantValue(" is out of range")]
+    index = valid_index(vm, key, count, vm.join_text(shown))
+    modules = [vm.getitem(obj, ConstantValue(number)) for number in range(count)]
+    return ChoiceValue(index.var, tuple(modules))
+
+
+_MOST_SLICES = 32
+
+
+def known_slice(vm: ControlMachine, obj: Value, key: Value) -> Value:
+    """A slice of a Python sequence with known bounds, the arms being one for each."""
+    if not isinstance(key, SliceValue) or not any(isinstance(p, DataNumber) for p in key.parts):
         return key
-    moved = vm.arithmetic("add", [key, ConstantValue(count)])
-    assert isinstance(moved, DataNumber)
-    return moved
+    if isinstance(obj, ConstantValue) and isinstance(obj.value, (tuple, str, range)):
+        count = len(obj.value)
+    elif isinstance(obj, SequenceValue) and not isinstance(obj, DequeValue):
+        count = len(obj.items)
+    elif is_module_list(obj):
+        count = vm.length(obj).constant()
+    else:
+        return key
+    start, stop, step = key.parts
+    if not step.is_constant() or count > _MOST_SLICES:
+        raise GraphBreak(
+            "PTC-B006", f"a slice of {count} objects has bounds that data decides",
+            "use a tensor, or a loop over the elements",
+        )  # fmt: skip
+    if step.constant() is not None and step.constant() < 0:
+        raise GraphBreak("PTC-B006", "a slice to the front has bounds that data decides")
+    return SliceValue(_bound(vm, start, count), _bound(vm, stop, count), step)
+
+
+def _bound(vm: ControlMachine, part: Value, count: int) -> Value:
+    if not isinstance(part, DataNumber):
+        return part
+    if part.cls is float:
+        text = "slice indices must be integers or None or have an __index__ method"
+        raise vm.type_error(text)
+    bound = _from_front(vm, part, count)
+    for limit, op in ((0, "max"), (count, "min")):
+        bound = vm.call(vm.wrap_fixed(getattr(builtins, op)), [bound, ConstantValue(limit)])
+    assert isinstance(bound, DataNumber)
+    numbers = tuple(ConstantValue(number) for number in range(count + 1))
+    return numbers[vm.choose(Which(ChoiceValue(bound.var, numbers)))]
+
+
+def _from_front(vm: ControlMachine, key: DataNumber, count: int) -> DataNumber:
+    """An index with negative ones counted from the front, without a branch."""
+    number = vm.arithmetic("int", [key]) if key.cls is bool else key
+    negative = vm.compare("<", number, ConstantValue(0))
+    moved = vm.binary("+", number, ConstantValue(count))
+    return computed(vm, "select", [negative, moved, number], NumberKind.INT)
+
+
+def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value) -> DataNumber:
+    """The number as an index from the front; raises IndexError where there is no such element."""
+    index = _from_front(vm, key, count)
+    inside = vm.binary(
+        "&", vm.compare(">=", index, ConstantValue(0)), vm.compare("<", index, ConstantValue(count))
+    )
+    if not vm.truth(inside):
+        raise vm.raised(IndexError, [message])
+    return index
 
 
 def position(vm: ControlMachine, obj: Value, key: Value) -> Value:
     """An index for a store: a known one, the arms being one for each."""
     obj = vm.settle(obj)
     if not isinstance(key, DataNumber) or not isinstance(obj, SequenceValue):
-        return key
+        return known_slice(vm, obj, key)
     count = len(obj.items)
-    index = valid_index(vm, key, count, "list assignment index out of range")
+    message = ConstantValue("list assignment index out of range")
+    index = valid_index(vm, key, count, message)
     numbers = tuple(ConstantValue(number) for number in range(count))
     return numbers[vm.choose(Which(ChoiceValue(index.var, numbers)))]
 

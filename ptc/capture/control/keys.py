@@ -1,8 +1,8 @@
-"""Keys of dictionaries and sets that data decides: which of the known keys one is, found by comparing
-it with each; and the comparison of strings with parts that data decides.
+"""Keys of dictionaries and sets that data decides: which of the known keys one is, found by
+comparing it with each; and the comparison of strings with parts that data decides.
 
-A key that is none of the known ones is kept under a `DataKey`, with which later keys are compared in
-turn. Owns equality as dictionaries see it.
+A key that is none of the known ones is kept under a `DataKey`, with which later keys are compared
+in turn. Owns equality as dictionaries see it.
 """
 
 from __future__ import annotations

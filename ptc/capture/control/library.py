@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.control import formatting
 from ptc.capture.control.arithmetic import arithmetic, computed, is_number, number_kind
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
@@ -53,6 +54,9 @@ def call_on_data(
 ) -> Value | None:
     """The call of a C function with numbers that data decides among its arguments; None for calls
     that are not computed here."""
+    text = formatting.call(vm, function, args, kwargs)
+    if text is not None:
+        return text
     handler = _HANDLERS.get(id(function))
     if handler is not None:
         args, kwargs = vm.settle_arguments(args, kwargs)

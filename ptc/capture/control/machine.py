@@ -19,6 +19,7 @@ import torch.fx
 from ptc.capture.control import (
     arithmetic,
     effects,
+    formatting,
     indexing,
     keys,
     library,
@@ -60,7 +61,7 @@ from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import RowIterator
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import Assign, Bind, Body, NumberKind, NumberVar, TensorVar, Var
+from ptc.graph.control import Assign, Bind, Body, NumberKind, NumberVar, Switch, TensorVar, Var
 from ptc.graph.symbols import expression_of
 from ptc.support.diagnostics import Location
 
@@ -143,6 +144,8 @@ class ControlMachine(TorchMachine):
     emit_raise = effects.emit_raise
     not_supported = effects.not_supported
     print = effects.print_call
+    warn = effects.warn
+    log = effects.log
     str = text.to_str
     repr = text.to_repr
     format = text.format_
@@ -151,6 +154,7 @@ class ControlMachine(TorchMachine):
     read_index = reading.read_index
     key_in = keys.key_in
     equal_texts = keys.equal_texts
+    percent = formatting.percent
     sequence_key = reading.sequence_key
     declare_input = tensors.declare
     read_item = tensors.read_item
@@ -330,13 +334,17 @@ class ControlMachine(TorchMachine):
 
         if not isinstance(content, ChoiceValue):
             return position(content)
-        result: Value = ConstantValue(position(content.alternatives[-1]))
-        selector = DataNumber(content.selector)
-        for old, value in list(enumerate(content.alternatives))[:-1]:
-            test = arithmetic.computed(self, "eq", [selector, ConstantValue(old)], NumberKind.BOOL)
-            parts = [test, ConstantValue(position(value)), result]
-            result = arithmetic.computed(self, "select", parts, NumberKind.INT)
-        return arithmetic.operand(self, result)
+        return self.renumbered(content, [position(value) for value in content.alternatives])
+
+    def renumbered(self, choice: ChoiceValue, numbers: list[int]) -> NumberVar:
+        """The selector of a choice in other numbers."""
+        possible = self.possible.get(choice.selector.name, frozenset(range(len(numbers))))
+        if all(number == old for old, number in enumerate(numbers) if old in possible):
+            return choice.selector
+        target = NumberVar(self.writer.name("n"), NumberKind.INT)
+        arms = tuple(Body([Assign(target, number)]) for number in numbers)
+        self.writer.add(Switch(choice.selector, arms, None, "choice"))
+        return target
 
     # -- sizes ---------------------------------------------------------------------------------
 

@@ -87,10 +87,14 @@ def read_index(vm: ControlMachine, value: TensorValue) -> Value:
     return ConstantValue(int(read.constant())) if number is None else number
 
 
-def sequence_key(vm: ControlMachine, owner: Value, key: TensorValue) -> Value:
+def sequence_key(
+    vm: ControlMachine, owner: Value, key: TensorValue, is_sequence: bool = False
+) -> Value:
     """A tensor as the index of a Python sequence; as it is for all else."""
-    sequence = isinstance(owner, SequenceValue) or (
-        isinstance(owner, ConstantValue) and isinstance(owner.value, (tuple, str, range))
+    sequence = (
+        is_sequence
+        or isinstance(owner, SequenceValue)
+        or (isinstance(owner, ConstantValue) and isinstance(owner.value, (tuple, str, range)))
     )
     return read_index(vm, key) if sequence else key
 

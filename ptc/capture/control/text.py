@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptc.capture.control import formatting
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
@@ -86,9 +87,7 @@ def _listed(elements: list[Text]) -> Text:
 def format_(vm: ControlMachine, value: Value, spec: Value) -> Value:
     value = vm.settle(value)
     if isinstance(value, TextValue):
-        if spec.constant() == "":
-            return value
-        raise GraphBreak("PTC-B002", "a string that data decides is formatted to a width")
+        return formatting.padded(vm, value, spec.constant())
     formatted = _formatted(vm, value, spec.constant(), "format")
     return formatted if formatted is not None else text.format_(vm, value, spec)
 

@@ -452,6 +452,14 @@ class Machine:
             "remove the print, or keep it outside of the model's forward",
         )
 
+    def warn(self, message: Value, category: Value | None) -> bool:
+        """A warning as part of the program. False: it is to be deferred like other calls."""
+        return False
+
+    def log(self, level: int, logger: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
+        """A log record as part of the program. False: it is to be deferred like other calls."""
+        return False
+
     def join_text(self, parts: list[Value]) -> Value:
         """Strings as one."""
         return ConstantValue("".join([part.constant() for part in parts]))

@@ -45,6 +45,10 @@ class TextValue(Value):
         return equal if op == "==" else vm.logical_not(equal)
 
     def binary(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        if op == "%" and reflected and parts_of(other) is not None:
+            return vm.percent(other, self)
+        if op == "*" and other.is_constant() and isinstance(other.constant(), int):
+            return joined(self.parts * other.constant())
         its = parts_of(other)
         if op != "+" or its is None:
             return None

@@ -47,8 +47,8 @@ def most_common(x: Row) -> Any:
 def groups(x: Row) -> Any:
     found: dict[int, list[Row]] = defaultdict(list)
     for i in range(3):
-        found[int(x[i])].append(x[i] * 2)
-    return len(found), torch.stack(found[0]).sum() if 0 in found else x.sum()
+        found[int(x[i])].append(i)
+    return len(found), 0 in found
 
 
 def seen_before(x: Row) -> Any:
