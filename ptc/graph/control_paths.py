@@ -30,8 +30,16 @@ class Given:
     fact: str | Is
 
 
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The number `name` has one of these values."""
+
+    name: str
+    values: frozenset[Number]
+
+
 #: A string: the name has a value.
-Fact = str | Is | Given
+Fact = str | Is | Given | OneOf
 #: What holds on every path to a place; None: no path leads there.
 Defined = frozenset[Fact] | None
 
@@ -80,12 +88,14 @@ def where(defined: Defined, name: str, value: Number) -> Defined:
     """On the paths where the number `name` has this value, with all that follows."""
     if defined is None:
         return None
-    known, numbers = set(defined), _numbers(defined)
+    known, numbers, sets = set(defined), _numbers(defined), _values(defined)
     new: list[str | Is] = [Is(name, value)]
     while new:
         fact = new.pop()
         if isinstance(fact, Is):
             if numbers.setdefault(fact.name, fact.value) != fact.value:
+                return None
+            if fact.value not in sets.get(fact.name, (fact.value,)):
                 return None
             given = [other for other in known if isinstance(other, Given)]
             new += [g.fact for g in given if g.condition == fact and g.fact not in known]
@@ -97,15 +107,21 @@ def meet(a: Defined, b: Defined) -> Defined:
     """Where two paths join."""
     if a is None or b is None:
         return b if a is None else a
-    return frozenset((a & b) | _conditions(a, b) | _conditions(b, a))
+    return frozenset((a & b) | _conditions(a, b) | _conditions(b, a) | _either(a, b))
+
+
+def _either(a: frozenset[Fact], b: frozenset[Fact]) -> set[Fact]:
+    """What numbers may be, where both paths know it."""
+    one, other = _values(a), _values(b)
+    return {OneOf(name, values | other[name]) for name, values in one.items() if name in other}
 
 
 def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
     """What holds on the joined path if a number tells that it came by `one`, or held before."""
-    others = _numbers(other)
+    others, sets = _numbers(other), _values(other)
 
     def excluded(condition: Is) -> bool:
-        return others.get(condition.name, condition.value) != condition.value
+        return condition.value not in sets.get(condition.name, (condition.value,))
 
     telling = {fact for fact in one if isinstance(fact, Is) and excluded(fact)}
     # A bool that is not what it is on the other path, whatever is known of it on this one
@@ -119,7 +135,7 @@ def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
         if isinstance(fact, Given):
             if excluded(fact.condition) or fact.fact in other or fact in other:
                 found.add(fact)
-        elif fact not in other:
+        elif fact not in other and not isinstance(fact, OneOf):
             found.update(Given(condition, fact) for condition in telling if condition != fact)
     return found
 
@@ -127,6 +143,12 @@ def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
 def _numbers(facts: frozenset[Fact]) -> dict[str, Number]:
     """The numbers whose values are known."""
     return {fact.name: fact.value for fact in facts if isinstance(fact, Is)}
+
+
+def _values(facts: frozenset[Fact]) -> dict[str, frozenset[Number]]:
+    """What numbers may be, for those of which that is known."""
+    found = {fact.name: fact.values for fact in facts if isinstance(fact, OneOf)}
+    return found | {name: frozenset({value}) for name, value in _numbers(facts).items()}
 
 
 def _tells(fact: Fact, name: str) -> bool:
@@ -137,7 +159,7 @@ def _tells(fact: Fact, name: str) -> bool:
 def _speaks_of(fact: Fact, name: str) -> bool:
     """Whether a fact depends on the value that a number of that name has."""
     match fact:
-        case Is():
+        case Is() | OneOf():
             return fact.name == name
         case Given(condition, inner):
             return condition.name == name or (isinstance(inner, Is) and inner.name == name)

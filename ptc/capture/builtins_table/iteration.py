@@ -72,9 +72,9 @@ def _reversed(vm: Machine, obj: Value) -> Value:
     if isinstance(obj, SequenceValue):
         return ReversedValue(obj)
     if isinstance(obj, DictValue):
-        return DictIterator(obj, "keys", backward=True)
+        return DictIterator(obj, "keys", backward=True).start(vm)
     if isinstance(obj, DictViewValue):
-        return DictIterator(obj.mapping, obj.kind, backward=True)
+        return DictIterator(obj.mapping, obj.kind, backward=True).start(vm)
     if isinstance(obj, ConstantValue) and isinstance(obj.value, (range, str, bytes)):
         return vm.iterate(ConstantValue(obj.value[::-1]))
     size = vm.as_index(vm.length(obj))

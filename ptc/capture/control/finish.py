@@ -69,7 +69,8 @@ class _Result(Describer):
         super().__init__(vm)
         self.control = vm
         self.outputs: list[ControlOutput] = []
-        self._numbers: dict[int, int] = {}
+        self.varies = False  # whether there are several structures
+        self._numbers: dict[Any, int] = {}
         self._alive: list[Value] = []
 
     def describe(self, value: Value, path: str) -> Structure:
@@ -79,11 +80,24 @@ class _Result(Describer):
         return super().describe(value, path)
 
     def leaf(self, value: Value, path: str) -> Structure:
+        if self.varies:
+            return self._slot(self._variable(value), path)
         known = self._numbers.get(id(value))
         if known is None:
             known = self._numbers[id(value)] = len(self.outputs)
             self._alive.append(value)
             self.outputs.append(ControlOutput(path or "output", self._variable(value)))
+        return Leaf(known)
+
+    def _slot(self, source: Var, path: str) -> Structure:
+        """A result's place in one of several structures: those that have it alike share it."""
+        key = (path, *_type_key(source))
+        known = self._numbers.get(key)
+        if known is None:
+            known = self._numbers[key] = len(self.outputs)
+            target = self.control.variable_like(source)
+            self.outputs.append(ControlOutput(path or "output", target))
+        self.control.writer.add(Assign(self.outputs[known].value, source))
         return Leaf(known)
 
     def _variable(self, value: Value) -> Var:
@@ -96,6 +110,16 @@ class _Result(Describer):
         source = operand(vm, value)
         assert isinstance(source, NumberVar)
         return source
+
+
+def _type_key(var: Var) -> tuple[Any, ...]:
+    if isinstance(var, TensorVar):
+        fake = var.fake
+        return (fake.dtype, tuple(map(str, fake.shape)), tuple(map(str, fake.stride())))
+    if isinstance(var, NumberVar):
+        return (var.kind,)
+    element = var.element
+    return ("list", element if isinstance(element, NumberKind) else _type_key(TensorVar("", element)))
 
 
 @dataclass(slots=True)
@@ -114,6 +138,9 @@ class _Variants:
             try:
                 structure = self.collector.describe(result, "")
             except Fork as fork:
+                if not self.collector.varies:
+                    self.collector.outputs.clear()
+                    self.collector.varies = True
                 self._branch(result, fork.question)
                 return
             if structure not in self.structures:

@@ -73,7 +73,7 @@ def advance(
     states relative to the state at the start, which is the current one again. `resumed`: the first
     instruction is run even if it is a stop."""
     base = here(vm)
-    start = snapshot(frame)
+    start = frame.save()
     flow = place_flow(frame.code)
     while True:
         place = flow.place.get(frame.ip)
@@ -98,20 +98,11 @@ def advance(
                 return end
 
 
-def snapshot(frame: Frame) -> Any:
-    return frame.save(), frame.kw_names
-
-
-def _restore(frame: Frame, saved: Any) -> None:
-    frame.restore(saved[0])
-    frame.kw_names = saved[1]
-
-
 def _step(
     vm: ControlMachine, frame: Frame, thrown: Raised | None, stops: Stops
 ) -> Exit | Outcome | None:
     """Run one instruction. None: on to the next."""
-    before, mark = snapshot(frame), here(vm)
+    before, mark = frame.save(), here(vm)
     outer, vm.attempt = vm.attempt, Attempt(vm.answers, vm.emitted_effects)
     vm.answers = ()
     index = frame.ip
@@ -141,7 +132,7 @@ def _step(
             ) from None
         with vm.keeping_results():
             vm.journal.rollback(mark.position)
-        _restore(frame, before)
+        frame.restore(before)
         return branch(vm, frame, question, selector, answers, stops)
     except SplitExit as split:
         return _split(vm, frame, split, mark, before, stops)
@@ -240,7 +231,7 @@ def run_arm(
     resumed: bool = False,
 ) -> Outcome:
     """Run the frame from its present state inside `body`. The state is as before afterwards."""
-    mark, before = here(vm), snapshot(frame)
+    mark, before = here(vm), frame.save()
     handled = vm.handled
     vm.arms.append(frame)
     try:
@@ -250,7 +241,7 @@ def run_arm(
     finally:
         vm.arms.pop()
         vm.journal.rollback(mark.position)
-        _restore(frame, before)
+        frame.restore(before)
         vm.handled = handled
         vm.answers = ()
 
@@ -277,14 +268,14 @@ def _arm_outcome(
 def rebased(vm: ControlMachine, frame: Frame, outcome: Outcome, point: Point, now: int) -> Outcome:
     """States relative to the state now, as states relative to an earlier point."""
     found: Outcome = {}
-    saved = snapshot(frame)
+    saved = frame.save()
     handled = vm.handled
     for end, state in outcome.items():
         enter(vm, frame, state)
         whole = take(vm, point, frame, end)
         found[end] = replace(whole, leaves=state.leaves, pending=state.pending)
         vm.journal.rollback(now)
-        _restore(frame, saved)
+        frame.restore(saved)
         vm.handled = handled
     return found
 
@@ -354,7 +345,7 @@ def proceed(
         if not going:
             result = rebased(vm, frame, outcome, base, vm.journal.mark())
             vm.journal.rollback(base.position)
-            _restore(frame, start)
+            frame.restore(start)
             return result
         places = [end.place for end in going]
         apart = len(set(places)) > 1
@@ -423,7 +414,7 @@ def _split(
         )
     outcome: Outcome = {}
     now = vm.journal.mark()
-    following = snapshot(frame)
+    following = frame.save()
     flow = place_flow(frame.code)
     for end, state in split.outcome.items():
         enter_outer(vm, state)
@@ -441,9 +432,9 @@ def _split(
         new = take(vm, mark, frame, kind)
         outcome[kind] = replace(new, leaves=state.leaves, pending=state.pending)
         vm.journal.rollback(now)
-        _restore(frame, following)
+        frame.restore(following)
     vm.journal.rollback(mark.position)
-    _restore(frame, before)
+    frame.restore(before)
     return outcome
 
 

@@ -72,17 +72,14 @@ def at_header(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Ou
 
 def _enter(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Outcome:
     """Follow a loop from outside; as a region if it must be one."""
-    from ptc.capture.control.forks import snapshot
-
     members = place_flow(frame.code).members[header]
     arms = vm.arms.count(frame)
-    mark, before, written = here(vm), snapshot(frame), vm.writer.mark()
+    mark, before, written = here(vm), frame.save(), vm.writer.mark()
     handled = vm.handled
 
     def back() -> None:
         vm.journal.rollback(mark.position)
-        frame.restore(before[0])
-        frame.kw_names = before[1]
+        frame.restore(before)
         vm.handled = handled
         vm.writer.cut(written)
 
@@ -132,8 +129,7 @@ def _followed(
     if isinstance(end, Exit):
         state = take(vm, mark, frame, end)
         vm.journal.rollback(mark.position)
-        frame.restore(before[0])
-        frame.kw_names = before[1]
+        frame.restore(before)
         return {end: state}
     return end
 

@@ -342,9 +342,13 @@ class ControlMachine(TorchMachine):
         if all(number == old for old, number in enumerate(numbers) if old in possible):
             return choice.selector
         target = NumberVar(self.writer.name("n"), NumberKind.INT)
+        self.assign_choice(target, choice, numbers)
+        return target
+
+    def assign_choice(self, target: NumberVar, choice: ChoiceValue, numbers: list[int]) -> None:
+        """`target = numbers[choice's selector]`."""
         arms = tuple(Body([Assign(target, number)]) for number in numbers)
         self.writer.add(Switch(choice.selector, arms, None, "choice"))
-        return target
 
     # -- sizes ---------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ assigns, or a choice between the arms' values.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import torch
 
 from ptc.capture.code import analyse
 from ptc.capture.control import lists
-from ptc.capture.control.arithmetic import computed, is_number, number_kind, operand
+from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
@@ -123,7 +122,7 @@ class Merger:
                 variables[name] = self.value(values)
         cells: dict[str, Any] = dict(first[3][0])
         handled = self._optional([one[3][1] for one in saved])  # type: ignore[index]
-        return first[0], stack, variables, (cells, handled)
+        return first[0], stack, variables, (cells, handled, first[3][2])
 
     def _item(self, items: list[Any]) -> Any:
         return items[0] if isinstance(items[0], Null) else self.value(items)
@@ -363,8 +362,9 @@ class Merger:
         target = NumberVar(self.vm.writer.name("n"), NumberKind.INT)
         for number, (value, position) in enumerate(zip(values, numbers, strict=True)):
             if isinstance(value, ChoiceValue):
-                renumbered = partial(self._renumbered, value, position)
-                self._assign(number, target, renumbered)
+                for leaf in self.states[number].leaves:
+                    with self.vm.at_end_of(leaf):
+                        self.vm.assign_choice(target, value, position)
             else:
                 self._assign(number, target, lambda position=position: position)
         return ChoiceValue(target, tuple(alternatives))
@@ -397,18 +397,6 @@ class Merger:
                 return position
         alternatives.append(value)
         return len(alternatives) - 1
-
-    def _renumbered(self, choice: ChoiceValue, positions: list[int]) -> Any:
-        """The selector of a choice, in the numbers of another one."""
-        if positions == list(range(len(positions))):
-            return choice.selector
-        selector = DataNumber(choice.selector)
-        result: Value = ConstantValue(positions[-1])
-        for old, new in list(enumerate(positions))[:-1]:
-            test = computed(self.vm, "eq", [selector, ConstantValue(old)], NumberKind.BOOL)
-            parts = [test, ConstantValue(new), result]
-            result = computed(self.vm, "select", parts, NumberKind.INT)
-        return operand(self.vm, result)
 
 
 def same_fact(one: Any, other: Any) -> bool:

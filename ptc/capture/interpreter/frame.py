@@ -91,17 +91,17 @@ class Frame:
 
     def save(self) -> SavedFrame:
         """A shallow copy of the state that is not journalled."""
-        return (self.ip, list(self.stack), dict(self.locals), (dict(self.cells), self.handled))
+        rest = (dict(self.cells), self.handled, self.kw_names)
+        return (self.ip, list(self.stack), dict(self.locals), rest)
 
     def restore(self, saved: SavedFrame) -> None:
-        self.ip, stack, variables, (cells, self.handled) = saved
+        self.ip, stack, variables, (cells, self.handled, self.kw_names) = saved
         self.stack[:] = stack
         self.locals.clear()
         self.locals.update(variables)
         self.cells.clear()
         self.cells.update(cells)
         self.returned = None
-        self.kw_names = ()
 
     # -- where ---------------------------------------------------------------------------------
 

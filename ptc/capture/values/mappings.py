@@ -146,7 +146,7 @@ class DictValue(Instance):
         return vm.const(self.find(vm, item) is not None)
 
     def iterate(self, vm: Machine) -> Value:
-        return DictIterator(self, "keys")
+        return DictIterator(self, "keys").start(vm)
 
     def keys(self, vm: Machine) -> list[Value]:
         self.load_all(vm)
@@ -280,7 +280,7 @@ class DictViewValue(Value):
         return self.mapping.truth(vm)
 
     def iterate(self, vm: Machine) -> Value:
-        return DictIterator(self.mapping, self.kind)
+        return DictIterator(self.mapping, self.kind).start(vm)
 
     def contains(self, vm: Machine, item: Value) -> Value:
         if self.kind == "keys":
@@ -300,9 +300,16 @@ class DictIterator(Value):
         self.source = None
         self.mapping = mapping
         self.kind = kind
-        self.position = 0
+        self.position: Any = 0  # an int, or a value where data decides it
         self.keys: list[Any] | None = None
         self.backward = backward
+
+    def start(self, vm: Machine) -> DictIterator:
+        """Take the keys as they are now."""
+        self.mapping.load_all(vm)
+        keys = list(self.mapping.entries)
+        self.keys = keys[::-1] if self.backward else keys
+        return self
 
     @property
     def cls(self) -> type:
@@ -312,10 +319,6 @@ class DictIterator(Value):
         return self
 
     def next(self, vm: Machine) -> Value | None:
-        if self.keys is None:
-            self.mapping.load_all(vm)
-            keys = list(self.mapping.entries)
-            vm.journal.assign(self, "keys", keys[::-1] if self.backward else keys)
         assert self.keys is not None
         if len(self.mapping.entries) != len(self.keys):
             raise vm.exception(RuntimeError, "dictionary changed size during iteration")
