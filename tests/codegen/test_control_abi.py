@@ -1,5 +1,8 @@
 """The C interface of entries with control flow: results of any shape, lists, failures, sessions."""
 
+# pyright: reportPrivateUsage=false
+# Reaches through the Python objects to the C table.
+
 from __future__ import annotations
 
 import ctypes
