@@ -19,6 +19,7 @@ from ptc.capture.values.callables import (
 )
 from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.containers import SequenceValue
+from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.objects import Instance, OpaqueValue
 
 pure(chr, ord, bin, hex, oct, ascii, bytes, complex)
@@ -134,6 +135,27 @@ def _object_delattr(vm: Machine, obj: Value, name: Value) -> None:
 @builtin(object.__init__)
 def _object_init(vm: Machine, obj: Value, *args: Value, **kwargs: Value) -> None:
     """Arguments are checked by `__new__` unless a class overrides one of the two."""
+
+
+def _plain_initialisers() -> list[Any]:
+    """`__init__` of the exceptions that keep their arguments and nothing else."""
+    others = (OSError, UnicodeError, SyntaxError, ImportError, SystemExit)
+    return [
+        vars(cls)["__init__"]
+        for cls in vars(builtins).values()
+        if isinstance(cls, type)
+        and issubclass(cls, BaseException)
+        and not issubclass(cls, others)
+        and "__init__" in vars(cls)
+    ]
+
+
+@builtin(*_plain_initialisers())
+def _exception_init(vm: Machine, error: Value, *args: Value, **kwargs: Value) -> None:
+    if kwargs:
+        raise vm.type_error(f"{error.cls.__name__}() takes no keyword arguments")
+    if isinstance(error, ExceptionValue):
+        vm.journal.assign(error, "args", list(args))
 
 
 @builtin(object.__new__)

@@ -15,6 +15,7 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.texts import TextValue, joined, parts_of
 from ptc.capture.values.torch_numbers import SymbolicNumber
@@ -53,6 +54,9 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
         comma = "," if value.cls is tuple and len(value.items) == 1 else ""
         inside = _listed([_parts(vm, item) for item in value.items])
         return joined((left, *inside, comma + right))
+    if isinstance(value, ExceptionValue) and vm.python_method(value, "__repr__") is None:
+        inside = _listed([_parts(vm, arg) for arg in value.args])
+        return joined((f"{value.klass.__name__}(", *inside, ")"))
     if isinstance(value, DictValue) and value.cls is dict:
         pairs = [(*_parts(vm, key), ": ", *_parts(vm, item)) for key, item in vm.dict_items(value)]
         return joined(("{", *_listed(pairs), "}"))

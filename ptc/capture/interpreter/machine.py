@@ -295,7 +295,7 @@ class Machine:
             and self.handled is not None
             and self.handled is not value
         ):
-            self.journal.assign(value, "context", self.handled)
+            value.context = self.handled
         if handler is None:
             return False
         del frame.stack[handler.depth :]

@@ -12,7 +12,7 @@ import torch
 
 from tests.capture.control.checking import check
 
-# ruff: noqa: UP030, UP031, UP032 (ways of formatting are tested)
+# ruff: noqa: UP031, UP032 (ways of formatting are tested)
 
 LOG = logging.getLogger("tests.control.text")
 ROWS = [torch.tensor(row) for row in ([1.5, 2.25], [-3.0, 0.5], [0.0, 123456.0])]
@@ -34,7 +34,7 @@ def formats(x: Row) -> Any:
     n, b = int(v), v > 0
     print("{:.1f} {} {!r:>8} {:>{w}}".format(v, n, n, b, w=8), "{0:.1f}{a}{0}".format(v, a=n))
     print("{x[1]} {x[0]:.2f}".format(x=[v, n]), ", ".join([str(n), f"{v:.1f}", "z"]))
-    print("-".join(str(i) for i in x.tolist()), f"{str(n):>8}|{f'{v:.2f}':<9}|{n!s:^7}|")
+    print("-".join(str(i) for i in x.tolist()), f"{n!s:>8}|{f'{v:.2f}':<9}|{n!s:^7}|")
     print(str(n).rjust(5), "ab" + str(n) * 2, f"{n:>5}{n:<5}|{n:^7}|{v:+.1e}|{n:,}|{n:b}|{v:%}")
     print(f"{n=} {v=:.2f}", repr(f"a{n}"), [f"it's {n}"], (f"\n{n}",), {f"k{n}": f'"{n}"'})
     return x
