@@ -222,6 +222,9 @@ class TorchMachine(Machine):
         if name in _TAKES_NUMBERS:
             args = [*args[:1], *map(known_number, args[1:])]
             kwargs = {name: known_number(value) for name, value in kwargs.items()}
+        if not name.startswith("sym_"):
+            args = [self._known_flag(arg) for arg in args]
+            kwargs = {name: self._known_flag(value) for name, value in kwargs.items()}
         fake_args = [self.host_argument(arg) for arg in args]
         fake_kwargs = {name: self.host_argument(value) for name, value in kwargs.items()}
         function = _method_caller(target) if op == "call_method" else target
@@ -235,6 +238,12 @@ class TorchMachine(Machine):
             op, target, graph_args, graph_kwargs, result, self.stack_locations()
         )
         return self.result_value(result, node)
+
+    def _known_flag(self, value: Value) -> Value:
+        """A comparison of sizes as the bool that functions of torch want."""
+        if isinstance(value, SymbolicNumber) and value.cls is bool:
+            return ConstantValue(self.truth(value))
+        return value
 
     def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if self.fakes.dims and isinstance(function, Hashable):
