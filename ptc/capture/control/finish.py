@@ -172,7 +172,7 @@ class _Variants:
             vm.writer.add(Switch(selector, tuple(bodies), None, "return"))
 
 
-_MOST_VARIANTS = 64
+_MOST_VARIANTS = 128
 
 
 def finish(

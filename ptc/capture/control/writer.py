@@ -86,10 +86,10 @@ def is_computation(item: Item) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point in the tree: the body, its length, the block that was open and its last node."""
+    """A point in the tree: the body, its items, the block that was open and its last node."""
 
     body: Body
-    length: int
+    items: tuple[Item, ...]
     block: Block | None
     last: torch.fx.Node | None
 
@@ -145,12 +145,12 @@ class Writer:
     def mark(self) -> Mark:
         """A point to `cut` back to."""
         last = next(iter(reversed(self._open.graph.nodes)), None) if self._open else None
-        return Mark(self.body, len(self.body.items), self._open, last)
+        return Mark(self.body, tuple(self.body.items), self._open, last)
 
     def cut(self, mark: Mark) -> None:
         """Drop everything written since, but for what the block of then took in."""
         self.body, self._open = mark.body, mark.block
-        del self.body.items[mark.length :]
+        self.body.items[:] = mark.items
         if mark.block is None:
             return
         for node in reversed(mark.block.graph.nodes):
