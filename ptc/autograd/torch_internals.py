@@ -139,8 +139,10 @@ def answer_conditions(fake_mode: Any, conditions: Callable[[Any], bool | None]) 
     """Let the shape environment of a program with control flow know what holds where a part of it
     runs. Raises CompileError PTC-A002 for what nothing was asked about at capture."""
 
-    def ask(condition: Any) -> bool:
+    def ask(condition: Any, fallback: bool | None) -> bool:
         known = conditions(condition)
+        if known is None:
+            known = fallback
         if known is None:
             raise CompileError(
                 "PTC-A002",

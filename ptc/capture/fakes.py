@@ -135,9 +135,10 @@ class _PythonText(StrPrinter):
 
 class _AskingShapeEnv(ShapeEnv):
     """Asks what it cannot know about numbers that come from data, instead of assuming that they are
-    as their example: `ask` gives the truth of a condition, or leaves by an exception."""
+    as their example: `ask` gives the truth of a condition, or leaves by an exception. It is told
+    what torch would take for the truth if nobody knew, if torch goes on without."""
 
-    ask: Callable[[sympy.Basic], bool]
+    ask: Callable[[sympy.Basic, bool | None], bool]
     data: set[sympy.Symbol]
     examples: dict[Any, Any]
     creating: bool = False  # a tensor of known shape: all questions are about its layout
@@ -152,7 +153,8 @@ class _AskingShapeEnv(ShapeEnv):
             return sympy.true if isinstance(orig_expr, sympy.Ge) else sympy.false
         if self.creating or _asks_for_layout():
             return sympy.sympify(orig_expr.xreplace(self._examples(orig_expr)))
-        return sympy.true if self.ask(orig_expr) else sympy.false
+        fallback = args[3] if len(args) > 3 else kwargs.get("fallback_value")
+        return sympy.true if self.ask(orig_expr, fallback) else sympy.false
 
     def _examples(self, expr: sympy.Basic) -> dict[Any, Any]:
         return {symbol: self.examples[symbol] for symbol in expr.free_symbols}
@@ -178,7 +180,7 @@ class Fakes:
     on them that are not known.
     """
 
-    def __init__(self, ask: Callable[[sympy.Basic], bool] | None = None) -> None:
+    def __init__(self, ask: Callable[[sympy.Basic, bool | None], bool] | None = None) -> None:
         make = ShapeEnv if ask is None else _AskingShapeEnv
         self.shape_env = make(
             duck_shape=False, allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False

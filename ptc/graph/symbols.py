@@ -147,6 +147,7 @@ def _remainder_text(found: re.Match[str]) -> str:
 _LAYOUT_QUESTIONS = {
     "fake_impls": ("conv",),
     "_refs": ("_reshape_view_helper_core_alg",),
+    "_prims": ("_as_strided_meta", "check_in_bounds_for_storage"),
     "_prims_common": (
         "is_contiguous",
         "is_contiguous_for_memory_format",

@@ -71,6 +71,7 @@ class _Builder(GraphBuilder):
 
     writer: Writer
     facts: Facts
+    leaf_facts: dict[Any, bool] = {}  # noqa: RUF012 (replaced, never changed)
 
     def add_call(
         self,
@@ -82,7 +83,7 @@ class _Builder(GraphBuilder):
         stack: tuple[Location, ...],
     ) -> torch.fx.Node:
         block = self.writer.block
-        block.facts = dict(self.facts.table)
+        block.facts = {**self.leaf_facts, **self.facts.table}
         return block.add_call(op, target, args, kwargs, value, stack)
 
 
@@ -114,6 +115,7 @@ class ControlMachine(TorchMachine):
         self.split_depth = 0
         # What an arm knows
         self.facts = self.builder.facts = Facts(self.fakes, self.journal)
+        self.leaf_facts: dict[int, tuple[Body, dict[Any, bool]]] = {}  # at the ends of arms
         self.known_truths: dict[str, bool] = {}
         self.possible: dict[str, frozenset[int]] = {}
         self.computed: dict[Any, DataNumber] = {}
@@ -239,7 +241,7 @@ class ControlMachine(TorchMachine):
             return expected[1]
         raise Fork(question)
 
-    def _ask(self, condition: sympy.Basic) -> bool:
+    def _ask(self, condition: sympy.Basic, _: bool | None) -> bool:
         return self.choose(SizeTruth(condition)) == 0
 
     def tensor_truth(self, value: TensorValue) -> bool:
@@ -300,10 +302,13 @@ class ControlMachine(TorchMachine):
     def at_end_of(self, leaf: Body) -> Iterator[None]:
         """Write at the end of an arm. What becomes known there is not known elsewhere."""
         mark = self.journal.mark()
+        outer = self.builder.leaf_facts
+        self.builder.leaf_facts = self.leaf_facts.get(id(leaf), (leaf, {}))[1]
         with self.writer.inside(leaf):
             try:
                 yield
             finally:
+                self.builder.leaf_facts = outer
                 self.journal.rollback(mark)
 
     def assign_at_end(self, leaf: Body, target: Var, source: Any) -> None:

@@ -130,7 +130,9 @@ def take(vm: ControlMachine, point: Point, frame: Frame, end: Exit) -> State:
     cells = {key: (place, place.read()) for key, place in changes(vm.journal, point.position).items()}
     saved = frame.save() if end.kind in ("at", "yield") else None
     returned = frame.returned
-    return State(cells, saved, returned, vm.handled, point.time, [vm.writer.body])
+    body = vm.writer.body
+    vm.leaf_facts[id(body)] = (body, dict(vm.facts.table))
+    return State(cells, saved, returned, vm.handled, point.time, [body])
 
 
 def enter(vm: ControlMachine, frame: Frame, state: State) -> None:

@@ -142,7 +142,7 @@ def _copied(vm: ControlMachine, node: torch.fx.Node) -> torch.fx.Node:
 
     args = torch.fx.map_arg(node.args, argument)
     kwargs = torch.fx.map_arg(node.kwargs, argument)
-    block.facts = dict(vm.facts.table)
+    block.facts = {**vm.builder.leaf_facts, **vm.facts.table}
     made = block.add_call(
         node.op, node.target, args, kwargs, node.meta["val"], node.meta.get("stack", ())
     )
