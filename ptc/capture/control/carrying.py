@@ -73,6 +73,7 @@ class Carried:
         self.forms: dict[int, Value] = {}  # of an object carried in two locations: one form
         self._held: dict[int, Held] = {}
         self._held_more = False
+        self._again: State | None = None  # what the iteration left, while looked at
         self._made: dict[int, lists.ListState] = {}  # lists of an iteration, while assigned
         live = analyse(frame.code).live(frame.ip)
         self._live = live
@@ -81,6 +82,7 @@ class Carried:
 
     def begin(self) -> None:
         """Assign what is there before the loop."""
+        self._again = None
         for held in self._held.values():
             lists.give(self.vm, held.state, held.initial)
         pairs: list[tuple[Var, Callable[[], Any]]] = []
@@ -101,6 +103,7 @@ class Carried:
 
     def assign(self, again: State) -> None:
         """Assign what the iteration left, where it ends."""
+        self._again = again
         for leaf in again.leaves:
             with self.vm.at_end_of(leaf):
                 for bind in again.pending:
@@ -163,24 +166,33 @@ class Carried:
     ) -> list[tuple[Var, Callable[[], Any]]]:
         """A list made in the iteration gets its variables when it is assigned first."""
 
+        items = self._items_left(content)
+
         def source(number: int) -> Any:
-            if lists.is_state(content.items):
-                state = content.items[0]
+            if lists.is_state(items):
+                state = items[0]
             elif id(content) in self._made:
                 state = self._made[id(content)]
             else:
                 state = lists.ListState(form.form, lists.new_vars(self.vm, form.form))
                 self._made[id(content)] = state
-                lists.give(self.vm, state, content.items)
+                lists.give(self.vm, state, items)
             self.vm.lists.same(form.name, state.name)
             return state.vars[number]
 
         return [(var, lambda number=n: source(number)) for n, var in enumerate(form.vars)]
 
+    def _items_left(self, value: Any) -> list[Any]:
+        """The content of a list after the iteration, or before the loop."""
+        cells = self._again.cells if self._again is not None else {}
+        cell = cells.get(Place("list", value.items).key())
+        return cell[1] if cell is not None else list(value.items)
+
     # -- growing -------------------------------------------------------------------------------
 
     def grow(self, again: State) -> bool:
         """Give a form to what the last trace changed. False: nothing was new."""
+        self._again = again
         grown = False
         for location in self._changed(again):
             known = self.locations.get(location.key)
@@ -349,11 +361,12 @@ class Carried:
     def _list(self, now: Any, left: Any, what: str) -> Value | None:
         """A list that is another one after each iteration. Those that were there before the loop
         are held by variables, so that what else refers to them sees the changes."""
+        items = self._items_left(left)
         for value in (now, left):
             if isinstance(value, ListValue) and born(value.items) < self.began:
-                self._hold(value, [])
+                self._hold(value, [items] if value is left else [])
         try:
-            form = lists.common_form(self.vm, [now.items, left.items])
+            form = lists.common_form(self.vm, [now.items, items])
         except lists.Unlistable as why:
             raise Uncarriable(self.context, f"{what}, a list that would hold {why}") from None
         form = form or lists.EMPTY

@@ -254,14 +254,22 @@ class ReversedList(IteratorValue):
         return type(reversed([]))
 
     def next(self, vm: ControlMachine) -> Value | None:  # type: ignore[override]
-        return vm.next_by_data(self)
+        if not vm.truth(vm.compare("<", self.position, self.length)):
+            return None
+        index = self._index(vm)
+        if not vm.truth(vm.compare("<", index, vm.length(self.sequence))):
+            return None  # the list was shortened
+        found = self.sequence.element(vm, index)
+        following = vm.binary("+", self.position, ConstantValue(1))
+        vm.journal.assign(self, "position", following)
+        return found
 
-    def count(self, vm: ControlMachine) -> Value:
-        return self.length
+    def _index(self, vm: ControlMachine) -> Value:
+        last = vm.binary("-", self.length, ConstantValue(1))
+        return vm.binary("-", last, self.position)
 
     def element(self, vm: ControlMachine, position: Value) -> Value:
-        last = vm.binary("-", self.length, ConstantValue(1))
-        return vm.getitem(self.sequence, vm.binary("-", last, position))
+        raise AssertionError("see `next`")
 
 
 class RowIterator(IteratorValue):

@@ -99,6 +99,10 @@ class DataListValue(Instance):
     def iterate(self, vm: ControlMachine) -> Value:  # type: ignore[override]
         return SequenceIterator(self)  # type: ignore[arg-type]
 
+    def element(self, vm: ControlMachine, position: Value) -> Value:
+        """The element at a position that is in range."""
+        return element(vm, self, position)
+
     def getitem(self, vm: ControlMachine, key: Value) -> Value:  # type: ignore[override]
         if isinstance(key, SliceValue):
             return sliced(vm, self, key)

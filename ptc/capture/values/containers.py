@@ -288,6 +288,8 @@ class SequenceIterator(Value):
 
     def element(self, vm: Machine, position: Value) -> Value:
         """The element at a position that data decides, which is in range."""
+        if not isinstance(self.sequence, SequenceValue):
+            return self.sequence.element(vm, position)
         return vm.getitem(self.sequence, position)
 
     def count(self, vm: Machine) -> Value:
