@@ -281,7 +281,7 @@ class Carried:
         held = lists.is_state(before) or lists.is_state(content)
         if not held and len(before) == len(content):
             return False
-        if held and before[0] is content[0]:
+        if held and before and content and before[0] is content[0]:
             return True
         owner = self.vm.lists.owner(place.owner)
         if not lists.holdable(owner):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -37,18 +38,20 @@ Form = NumberKind | tuple[type, Any]
 @dataclass(slots=True)
 class Kept:
     """What one capture found, for the next: forms by attribute, names of replaced buffers, and of
-    weights that are written in place."""
+    weights that are written in place, and generators that are run to their end at once."""
 
     forms: dict[Hashable, list[Form]] = field(default_factory=dict[Hashable, list[Form]])
     buffers: set[str] = field(default_factory=set[str])
     written: set[str] = field(default_factory=set[str])
+    collected: set[CodeType] = field(default_factory=set[CodeType])
 
     def size(self) -> int:
-        return sum(map(len, self.forms.values())) + len(self.buffers) + len(self.written)
+        sets = (self.buffers, self.written, self.collected)
+        return sum(map(len, (*self.forms.values(), *sets)))
 
     def copy(self) -> Kept:
         forms = {key: list(forms) for key, forms in self.forms.items()}
-        return Kept(forms, set(self.buffers), set(self.written))
+        return Kept(forms, set(self.buffers), set(self.written), set(self.collected))
 
 
 @dataclass(slots=True)
@@ -59,13 +62,44 @@ class _Slot:
     selector: NumberVar | None
     forms: list[Form]
     value: Value
+    source: AttributeSource
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAttribute:
+    """An attribute that the program reads and writes, as a process that has the real object sees
+    it: which variables hold it, in what form."""
+
+    source: AttributeSource
+    forms: tuple[Form, ...]
+    numbers: Mapping[NumberKind, NumberVar]
+    selector: NumberVar | None
+
+    def values(self, real: Any) -> dict[str, int | float | bool] | None:
+        """The variables' values for an attribute; None if it has none of the forms."""
+        form = form_of(ConstantValue(real)) if is_immutable(real) else None
+        if form not in self.forms:
+            return None
+        found: dict[str, int | float | bool] = {}
+        if self.selector is not None:
+            found[self.selector.name] = self.forms.index(form)
+        if isinstance(form, NumberKind):
+            found[self.numbers[form].name] = real
+        return found
+
+    def value(self, variables: Mapping[str, Any]) -> Any:
+        """The attribute that these values of variables stand for."""
+        form = self.forms[0 if self.selector is None else variables[self.selector.name]]
+        return variables[self.numbers[form].name] if isinstance(form, NumberKind) else form[1]
 
 
 class State:
-    """The kept state of one capture."""
+    """The kept state of one capture. With `keeps_unread`, attributes that no call reads are kept
+    as well: somebody outside may read them."""
 
-    def __init__(self, vm: ControlMachine, known: Kept) -> None:
+    def __init__(self, vm: ControlMachine, known: Kept, *, keeps_unread: bool = False) -> None:
         self.vm = vm
+        self._keeps_unread = keeps_unread
         self.known = known
         self.found = known.copy()
         self.numbers: list[StateNumber] = []
@@ -122,7 +156,8 @@ class State:
 
     def _made(self, key: Hashable, owner: Instance, name: str, real: Any) -> _Slot:
         assert owner.source is not None
-        path = self.vm.builder.path(AttributeSource(owner.source, name))
+        source = AttributeSource(owner.source, name)
+        path = self.vm.builder.path(source)
         forms = self.known.forms[key]
         initial = form_of(ConstantValue(real))
         kinds = [form for form in forms if isinstance(form, NumberKind)]
@@ -133,13 +168,13 @@ class State:
             label = path if len(kinds) == 1 else f"{path}.{kind.value}"
             numbers[kind], copies[kind] = self._variable(label, kind, start)
         if len(forms) == 1:
-            return _Slot(numbers, None, forms, copies[kinds[0]])
+            return _Slot(numbers, None, forms, copies[kinds[0]], source)
         selector, chosen = self._variable(f"{path}.which", NumberKind.INT, forms.index(initial))
         alternatives = tuple(
             copies[form] if isinstance(form, NumberKind) else ConstantValue(form[1])
             for form in forms
         )
-        return _Slot(numbers, selector, forms, ChoiceValue(chosen.var, alternatives))
+        return _Slot(numbers, selector, forms, ChoiceValue(chosen.var, alternatives), source)
 
     def _variable(self, path: str, kind: NumberKind, initial: Any) -> tuple[NumberVar, DataNumber]:
         """A number of the session, and its value at the start of the call."""
@@ -191,11 +226,20 @@ class State:
     def finished(self) -> Kept:
         """What is kept, as far as this capture saw."""
         for key, (_, _, forms) in self._written.items():
-            if key not in self._read or (len(forms) == 1 and not isinstance(forms[0], NumberKind)):
+            if key not in self._read and not self._keeps_unread:
+                continue
+            if len(forms) == 1 and not isinstance(forms[0], NumberKind):
                 continue
             known = self.found.forms.setdefault(key, [])
             known += [form for form in forms if form not in known]
         return self.found
+
+    def attributes(self) -> tuple[KeptAttribute, ...]:
+        """The attributes that this program keeps."""
+        return tuple(
+            KeptAttribute(slot.source, tuple(slot.forms), slot.numbers, slot.selector)
+            for slot in self._slots.values()
+        )
 
     def handled(self) -> set[tuple[int, str]]:
         """Attributes (by the value of their owner) that the session keeps."""

@@ -20,6 +20,7 @@ from ptc.capture.control import (
     arithmetic,
     effects,
     formatting,
+    generators,
     indexing,
     keys,
     library,
@@ -57,8 +58,9 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import ListValue
 from ptc.capture.values.data_numbers import DataNumber
-from ptc.capture.values.data_ranges import RowIterator
+from ptc.capture.values.iterators import GeneratorValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, Body, NumberKind, NumberVar, Switch, TensorVar, Var
@@ -111,6 +113,7 @@ class ControlMachine(TorchMachine):
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}
         self.budget = 0
+        self.collecting: dict[Frame, ListValue] = {}  # generators that are run to their end
         self.kept_writes: set[tuple[int, str]] = set()  # that the session keeps
         self.split_depth = 0
         # What an arm knows
@@ -174,6 +177,7 @@ class ControlMachine(TorchMachine):
             if not isinstance(end, dict):
                 return RETURNED if end.kind == "return" else YIELDED
             if any(one.kind == "yield" for one in end):
+                self.state.found.collected.add(frame.code)
                 raise GraphBreak("PTC-B006", "a generator goes different ways depending on data")
             self.split_depth = self.library_calls
             raise SplitExit(end)
@@ -470,9 +474,7 @@ class ControlMachine(TorchMachine):
         return self.call_method(found, "any", [])
 
     def iterate_rows(self, value: TensorValue) -> Value | None:
-        if isinstance(value.fake.shape[0], int):
-            return None
-        return RowIterator(value, ConstantValue(0))
+        return list_methods.RowIterator(value) if list_methods.has_data_rows(value) else None
 
     def call_method(self, owner: Value, name: str, args: list[Value]) -> Value:
         return self.call(self.getattr(owner, name), args)
@@ -533,7 +535,12 @@ class ControlMachine(TorchMachine):
         obj = self.settle(obj)
         if isinstance(obj, TensorValue) and list_methods.has_data_rows(obj):
             return list_methods.RowIterator(obj)
+        if isinstance(obj, GeneratorValue) and generators.is_collected(self, obj):
+            obj = generators.collect(self, obj)
         return super().iterate(obj)
+
+    def collected(self, frame: Frame) -> bool:
+        return generators.take(self, frame)
 
     def length(self, value: Value) -> Value:
         return super().length(self.settle(value))
@@ -609,7 +616,7 @@ class ControlMachine(TorchMachine):
     def settle_arguments(
         self, args: list[Value], kwargs: dict[str, Value]
     ) -> tuple[list[Value], dict[str, Value]]:
-        settled = [self.settle(arg) for arg in args]
+        settled = [generators.settled(self, self.settle(arg)) for arg in args]
         return settled, {name: self.settle(arg) for name, arg in kwargs.items()}
 
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:

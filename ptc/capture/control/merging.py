@@ -145,6 +145,7 @@ class Merger:
             return self._dict(place, contents)
         if place.kind == "list":
             return self._list(place, contents)
+        self.vm.state.found.collected.add(place.owner.code)
         raise Unmergeable("a generator runs in one arm and not in another")
 
     def _counter(self, contents: list[Any]) -> Value:

@@ -16,7 +16,18 @@ from typing import Any
 import torch.fx
 
 from ptc.capture.values.base import Value
-from ptc.graph.control import Assign, Bind, Body, Compute, DataSized, Item, ListItem, ReadItem
+from ptc.graph.control import (
+    Assign,
+    Bind,
+    Body,
+    Compute,
+    DataSized,
+    Emit,
+    Item,
+    ListItem,
+    Raise,
+    ReadItem,
+)
 from ptc.graph.program import ProgramInput
 from ptc.support.diagnostics import Location
 
@@ -105,6 +116,7 @@ class Writer:
         self._numbers = {"t": 0, "n": 0, "l": 0}
         self.blocks: dict[torch.fx.Graph, Block] = {}
         self.effects = 0  # items that are more than a computation
+        self.texts = 0  # items that say something to the world outside, exceptions included
 
     def name(self, prefix: str) -> str:
         """A variable's name: `t3` a tensor, `n3` a number, `l3` a list."""
@@ -133,6 +145,7 @@ class Writer:
         self.flush()
         self.body.items.append(item)
         self.effects += not is_computation(item)
+        self.texts += isinstance(item, (Emit, Raise))
 
     def compute(self, item: Compute | Bind | Assign) -> None:
         """Add what depends on number variables only: it may stand before the open block, which can

@@ -410,6 +410,10 @@ class Machine:
     def buffer_set(self, module: Any, name: str, value: Value) -> None:
         """A buffer of a module was replaced."""
 
+    def collected(self, frame: Frame) -> bool:
+        """Whether the value that a generator yields was taken, and the generator goes on."""
+        return False
+
     def present(self, value: Value) -> Value | None:
         """What is under a key; None if it turns out that the key is absent."""
         return value

@@ -356,9 +356,9 @@ def return_generator(vm: Machine, frame: Frame, ins: Instruction) -> None:
 
 
 @opcode("YIELD_VALUE")
-def yield_value(vm: Machine, frame: Frame, ins: Instruction) -> int:
+def yield_value(vm: Machine, frame: Frame, ins: Instruction) -> int | None:
     """The value stays on the stack until the generator's `send` takes it."""
-    return YIELDED
+    return None if vm.collected(frame) else YIELDED
 
 
 @opcode("GET_YIELD_FROM_ITER")

@@ -73,30 +73,3 @@ class DataRangeIterator(Value):
 
     def next(self, vm: Machine) -> Value | None:
         return vm.next_by_data(self)
-
-
-class RowIterator(Value):
-    """`iter` of a tensor with a number of rows that data decides."""
-
-    __slots__ = ("position", "tensor")
-
-    def __init__(self, tensor: Value, position: Value) -> None:
-        self.source = None
-        self.tensor = tensor
-        self.position = position
-
-    @property
-    def cls(self) -> type:
-        return type(iter(()))
-
-    def iterate(self, vm: Machine) -> Value:
-        return self
-
-    def count(self, vm: Machine) -> Value:
-        return vm.length(self.tensor)
-
-    def element(self, vm: Machine, position: Value) -> Value:
-        return vm.getitem(self.tensor, position)
-
-    def next(self, vm: Machine) -> Value | None:
-        return vm.next_by_data(self)
