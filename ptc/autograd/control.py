@@ -95,10 +95,21 @@ def _ranges(segment: CapturedProgram, program: ControlProgram) -> dict[str, DimR
     known = {**program.dims, **program.sizes}
     used: set[str] = set()
     for node in segment.graph.graph.nodes:
-        used |= symbols_of(node.meta.get("val"))
-        for argument in (*node.args, *node.kwargs.values()):
-            used |= symbols_of(argument)
+        used |= _all_symbols(node.meta.get("val")) | _all_symbols(
+            [*node.args, *node.kwargs.values()]
+        )
     return {symbol: described for symbol, described in known.items() if symbol in used}
+
+
+def _all_symbols(value: object) -> frozenset[str]:
+    """The symbols in a value, in slices and in the places of views too."""
+    if isinstance(value, slice):
+        return _all_symbols([value.start, value.stop, value.step])
+    if isinstance(value, torch.Tensor):
+        return symbols_of([*value.shape, *value.stride(), value.storage_offset()])
+    if isinstance(value, (tuple, list)):
+        return frozenset().union(*(_all_symbols(item) for item in value))
+    return symbols_of(value)
 
 
 def _shared(aten: AtenProgram) -> dict[int, str]:

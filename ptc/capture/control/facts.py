@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy
 from sympy.core.relational import Relational
+from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.fakes import Fakes
@@ -99,6 +100,8 @@ class Facts:
         expression = sympy.expand(expression)
         if self._at_least(expression, 0):
             return True
+        if isinstance(expression, FloorDiv) and self._nonnegative(expression.args[1] - 1):
+            return self._nonnegative(expression.args[0])
         equal = self._equal()
         for fact, holds in self.table.items():
             actual = fact if holds else _negated(fact)
