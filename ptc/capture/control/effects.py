@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from ptc.capture.control.forks import Dead
+from ptc.capture.control.forks import Answer, Attempt, Dead
+from ptc.capture.control.questions import Fork, impossible
 from ptc.capture.control.text import text_of
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.values.base import Value
@@ -16,7 +18,7 @@ from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.texts import joined
-from ptc.graph.control import Emit, Formatted, Raise
+from ptc.graph.control import Body, Emit, Formatted, If, NumberKind, Raise, Switch
 from ptc.hosting.effects import NOT_SUPPORTED
 
 if TYPE_CHECKING:
@@ -25,12 +27,50 @@ if TYPE_CHECKING:
 
 def emit_raise(vm: ControlMachine, raised: Raised) -> None:
     """End the program with an exception that nothing catches."""
-    value = raised.value
-    assert isinstance(value, ExceptionValue)
-    cls = value.klass
-    name = qualified(cls)
-    location = value.raised_at[-1] if value.raised_at else None
-    vm.writer.add(Raise(name, text_of(vm, vm.str(value)), location))
+
+    def emit() -> None:
+        value = vm.settle(raised.value)
+        assert isinstance(value, ExceptionValue)
+        location = value.raised_at[-1] if value.raised_at else None
+        text = text_of(vm, vm.str(value))
+        vm.writer.add(Raise(qualified(value.klass), text, location))
+
+    _in_arms(vm, emit, ())
+
+
+def _in_arms(vm: ControlMachine, emit: Callable[[], None], answers: tuple[Answer, ...]) -> None:
+    """Emit something outside of any instruction, in an arm for each answer to what it asks."""
+    mark = vm.journal.mark()
+    outer, vm.attempt = vm.attempt, Attempt(answers, vm.emitted_effects)
+    try:
+        emit()
+    except Fork as fork:
+        question = fork.question
+        selector = question.selector(vm)
+        vm.writer.flush()
+        with vm.keeping_results():
+            vm.journal.rollback(mark)
+        bodies = [Body() for _ in range(question.count)]
+        excluded = impossible(question, vm)
+        for answer, body in enumerate(bodies):
+            inner = vm.journal.mark()
+            if answer not in excluded:
+                with vm.writer.inside(body):
+                    question.assume(vm, answer)
+                    _in_arms(vm, emit, (*answers, (question.key(), answer)))
+            vm.journal.rollback(inner)
+        stack = vm.stack_locations()
+        location = stack[-1] if stack else None
+        if selector.kind is NumberKind.BOOL:
+            vm.writer.add(If(selector, bodies[0], bodies[1], location, "raise"))
+        else:
+            vm.writer.add(Switch(selector, tuple(bodies), location, "raise"))
+    except Raised as instead:  # by the `__str__` of the exception's class
+        emit_raise(vm, instead)
+    except Dead:
+        pass
+    finally:
+        vm.attempt = outer
 
 
 def not_supported(vm: ControlMachine, what: str) -> NoReturn:

@@ -298,11 +298,18 @@ def united(vm: ControlMachine, frame: Frame, outcomes: Sequence[Outcome]) -> Out
                 raise GraphBreak(
                     "PTC-B006", f"the ways of a branch on data cannot be joined: {refused}"
                 ) from None
-            for number, state in enumerate(states):
-                merged[Exit("at", end.place) if not number else Apart("at", end.place, number)] = (
-                    state
-                )
+            merged[end] = states[0]
+            for state in states[1:]:
+                merged[_apart(end.place, (*merged, *by_exit))] = state
     return merged
+
+
+def _apart(place: int, taken: Sequence[Exit]) -> Apart:
+    """An end at a place that is none of those taken."""
+    number = 1
+    while Apart("at", place, number) in taken:
+        number += 1
+    return Apart("at", place, number)
 
 
 class Apart(Exit):

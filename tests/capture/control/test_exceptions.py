@@ -152,10 +152,19 @@ def through_finally(x: Row) -> Any:
     return n
 
 
+def two_messages(x: Row) -> Any:
+    name = "a" if x[0] > 0 else "b"
+    if x[1] > 1:
+        raise ValueError(name)
+    if x[1] > 0:
+        raise KeyError(f"{name}{int(x[0])}", name)
+    raise Plain("p") if x.sum() > -1 else Budget(1)
+
+
 @pytest.mark.parametrize(
     "function",
     [
-        raised, handled, raised_again, one_of_two, of_python, of_a_call, retried, through_finally,
+        two_messages, raised, handled, raised_again, one_of_two, of_python, of_a_call, retried, through_finally,
     ],
 )  # fmt: skip
 def test_exceptions(function: Any) -> None:

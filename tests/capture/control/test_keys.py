@@ -147,3 +147,26 @@ def state_machine(x: Row) -> Any:
 def test_a_table_of_states() -> None:
     rows = ([1.0, 0, 0, 1], [1.0, 1, 1, 0], [0.0, 0, 0, 0], [0.0, 1, 0, 0])
     check(state_machine, *[torch.tensor(row) for row in rows])
+
+
+def keys_walked(x: Row) -> Any:
+    found: dict[int, int] = {}
+    if x[3] > 0:
+        found[1] = 2
+    if x[2] > 0:
+        found[2] = 3
+    y = x.clone()
+    for key, value in found.items():
+        y[key] = -9 if y[key] > 1 else value
+    counted: dict[int, int] = {}
+    for v in x.long().tolist()[:3]:
+        counted[v] = counted.get(v, 0) + 1
+    z = x.clone()
+    for key, value in counted.items():
+        z[key] = value
+    return y, z
+
+
+def test_paths_that_go_on_apart_are_all_kept() -> None:
+    rows = ([1.0, 2, 1, 0.5], [1.0, 1, 1, 0], [2.0, 2, 0, 1], [0.0, 0, 0, 0])
+    check(keys_walked, *[torch.tensor(row) for row in rows])
