@@ -121,7 +121,7 @@ class DataListValue(Instance):
         if not isinstance(self.state.form, (NumberForm, TensorForm)):
             raise GraphBreak(
                 "PTC-B011",
-                f"{self.describe()} and that holds {text_of(self.state.form)} is printed or returned",
+                f"{self.describe()} is printed or returned, and holds {text_of(self.state.form)}",
                 "use one list for each part, of numbers or of tensors",
             )
         return self.state.vars[0]

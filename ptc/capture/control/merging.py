@@ -229,6 +229,8 @@ class Merger:
         try:
             form = lists.common_form(vm, contents)
         except lists.Unlistable as why:
+            if any(context.region or context.peel for context in vm.loops):
+                raise lists.refusal(why) from None  # the ways would multiply without an end
             raise Unmergeable(
                 f"a list has different lengths in the arms, and would hold {why}"
             ) from None

@@ -13,6 +13,19 @@ import torch
 
 _MISSING = object()
 _EMPTY = "iterable argument is empty" if sys.version_info >= (3, 12) else "arg is an empty sequence"
+
+
+def _raised(function: Any, *args: Any) -> tuple[type[Exception], str]:
+    """What a call raises."""
+    try:
+        function(*args)
+    except Exception as error:  # of the class and with the text of this version of torch
+        return type(error), str(error)
+    raise AssertionError(function)
+
+
+_STACK_ERROR, _NOTHING_TO_STACK = _raised(torch.stack, [])
+_CAT_ERROR, _NOTHING_TO_JOIN = _raised(torch.cat, [])
 _COMPENSATED = sys.version_info >= (3, 12)
 
 
@@ -26,7 +39,7 @@ def list_of(iterable: Any) -> Any:
 
 
 def deque_of(iterable: Any, maxlen: Any = None) -> Any:
-    result: Any = collections.deque((), maxlen)
+    result: Any = collections.deque(maxlen=maxlen)
     for value in iterable:
         result.append(value)
     return result
@@ -38,7 +51,7 @@ def extend(target: Any, iterable: Any) -> None:
 
 
 def contains(values: Any, wanted: Any) -> bool:
-    for value in values:
+    for value in values:  # noqa: SIM110
         if value == wanted:
             return True
     return False
@@ -95,14 +108,14 @@ def total(iterable: Any, start: Any = 0) -> Any:
 
 
 def any_of(iterable: Any) -> bool:
-    for value in iterable:
+    for value in iterable:  # noqa: SIM110
         if value:
             return True
     return False
 
 
 def all_of(iterable: Any) -> bool:
-    for value in iterable:
+    for value in iterable:  # noqa: SIM110
         if not value:
             return False
     return True
@@ -180,7 +193,7 @@ def uneven(tensors: Any) -> bool:
 
 def stack(tensors: Any, dim: int = 0) -> Any:
     if not tensors:
-        return torch.stack([], dim)
+        raise _STACK_ERROR(_NOTHING_TO_STACK)
     if uneven(tensors):
         first = tensors[0].shape
         for i, tensor in enumerate(tensors):
@@ -195,7 +208,7 @@ def stack(tensors: Any, dim: int = 0) -> Any:
 
 def cat(tensors: Any, dim: int = 0) -> Any:
     if not tensors:
-        return torch.cat([], dim)
+        raise _CAT_ERROR(_NOTHING_TO_JOIN)
     first = tensors[0].shape
     rank = len(first)
     if uneven(tensors) and rank > 1:
