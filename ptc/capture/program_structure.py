@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptc.capture.effects import refuse_effects
-from ptc.capture.errors import GraphBreak
+from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.torch_program import finish_program
@@ -64,7 +64,14 @@ class Describer:
             keys = tuple(range(len(value.items)))
             return Node("list", self._children(value.items, keys, path))
         if isinstance(value, DictValue):
-            keys = tuple(key.constant() for key in value.keys(self.vm))
+            try:
+                keys = tuple(key.constant() for key in value.keys(self.vm))
+            except NotConstant:
+                raise GraphBreak(
+                    "PTC-B011",
+                    "a dictionary with keys that data decides cannot be part of a program's result",
+                    "return a list of the values, or keys that are known",
+                ) from None
             children = self._children(value.values(self.vm), keys, path)
             type_name = "" if value.klass is dict else _type_name(value.klass)
             return Node("dict", children, keys, type_name)

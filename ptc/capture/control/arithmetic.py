@@ -13,6 +13,7 @@ import sympy
 import torch
 from torch.utils._sympy import functions as symbolic
 
+from ptc.capture.control import ranges
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
@@ -83,7 +84,20 @@ def computed(vm: ControlMachine, op: str, values: list[Value], kind: NumberKind)
     vm.writer.compute(Compute(target, op, operands))
     result = DataNumber(target)
     vm.journal.put(vm.computed, (op, operands), result)
+    if kind is _INT:
+        known_range = ranges.of_computation(op, [int_range(vm, value) for value in values])
+        if known_range is not None:
+            vm.ranges[target.name] = known_range
     return result
+
+
+def int_range(vm: ControlMachine, value: Value) -> tuple[int, int] | None:
+    """The least and the greatest int that a value can be, if that is known."""
+    if isinstance(value, DataNumber):
+        return (0, 1) if value.var.kind is _BOOL else vm.ranges.get(value.var.name)
+    if not isinstance(value, ConstantValue) or type(value.value) not in (int, bool):
+        return None
+    return int(value.value), int(value.value)
 
 
 def _result_kind(op: str, kinds: list[NumberKind], values: list[Value]) -> NumberKind:

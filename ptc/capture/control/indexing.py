@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control.arithmetic import computed
+from ptc.capture.control.arithmetic import computed, int_range
 from ptc.capture.control.questions import Which
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.lookup import static_lookup
@@ -117,6 +117,9 @@ def _from_front(vm: ControlMachine, key: DataNumber, count: int) -> DataNumber:
 
 def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value) -> DataNumber:
     """The number as an index from the front; raises IndexError where there is no such element."""
+    known = int_range(vm, key)
+    if known is not None and 0 <= known[0] and known[1] < count:
+        return vm.arithmetic("int", [key]) if key.cls is bool else key  # type: ignore[return-value]
     index = _from_front(vm, key, count)
     inside = vm.binary(
         "&", vm.compare(">=", index, ConstantValue(0)), vm.compare("<", index, ConstantValue(count))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control.arithmetic import computed, is_number
+from ptc.capture.control.arithmetic import computed, int_range, is_number
 from ptc.capture.control.operands import member
 from ptc.capture.control.questions import NumberTruth, Which
 from ptc.capture.errors import GraphBreak
@@ -77,8 +77,22 @@ def _matching(
             possible.append((hashed, match))
     if not possible:
         return None
+    if _covers(vm, entries, [place for place, _ in possible], key):
+        if len(possible) == 1:
+            return possible[0][0]
+        answer = vm.choose(WhichKey(vm, [match for _, match in possible], surely=True))
+        return possible[answer][0]
     answer = vm.choose(WhichKey(vm, [match for _, match in possible]))
     return possible[answer][0] if answer < len(possible) else None
+
+
+def _covers(vm: ControlMachine, entries: dict[Any, Any], places: Sequence[Any], key: Value) -> bool:
+    """Whether an int that data decides is certainly one of the keys at these places."""
+    bounds = int_range(vm, key) if isinstance(key, DataNumber) else None
+    if bounds is None or bounds[1] - bounds[0] >= len(places):
+        return False
+    there = {place for place in places if type(place) is int and not _may_be_absent(entries[place])}
+    return there.issuperset(range(bounds[0], bounds[1] + 1))
 
 
 def _value_of(entry: Any) -> Any:
@@ -214,15 +228,15 @@ class OneOf(NumberTruth):
 class WhichKey(Which):
     """Which of several entries is the one for a key: at most one is. The last answer: none."""
 
-    def __init__(self, vm: ControlMachine, matches: list[Match]) -> None:
+    def __init__(self, vm: ControlMachine, matches: list[Match], surely: bool = False) -> None:
         self.matches = matches
-        none = len(matches)
-        result: Value = ConstantValue(none)
-        for place in reversed(range(none)):
+        last = len(matches) - surely  # `surely`: one of them is, so that the last need not be asked
+        result: Value = ConstantValue(last)
+        for place in reversed(range(last)):
             operands = [matches[place].holds, ConstantValue(place), result]
             result = computed(vm, "select", operands, NumberKind.INT)
         assert isinstance(result, DataNumber)
-        places = tuple(ConstantValue(place) for place in range(none + 1))
+        places = tuple(ConstantValue(place) for place in range(last + 1))
         super().__init__(ChoiceValue(result.var, places))
 
     def key(self) -> tuple[Any, ...]:

@@ -109,6 +109,7 @@ class ControlMachine(TorchMachine):
         self.attempt = Attempt((), 0)
         self.answers: tuple[Answer, ...] = ()
         self.notes: dict[str, None] = {}  # for the user
+        self.ranges: dict[str, tuple[int, int]] = {}  # of variables that are computed
         self.arms: list[Frame] = []
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}

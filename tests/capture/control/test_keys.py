@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
 Row = torch.Tensor
@@ -170,3 +171,22 @@ def keys_walked(x: Row) -> Any:
 def test_paths_that_go_on_apart_are_all_kept() -> None:
     rows = ([1.0, 2, 1, 0.5], [1.0, 1, 1, 0], [2.0, 2, 0, 1], [0.0, 0, 0, 0])
     check(keys_walked, *[torch.tensor(row) for row in rows])
+
+
+def buckets(x: Row) -> Any:
+    """A remainder is one of the keys: there is no way to a KeyError, and no key is added."""
+    sums = {i: torch.zeros(()) for i in range(3)}
+    for v in x[:3]:
+        key = int(v * 7 + 3) % 3
+        sums[key] = sums[key] + v
+    n = int(x[0])
+    return sums, {0: 1, 1: 2}[n % 2], ["a", "b"][n & 1] == "a", [1, 2, 3, 4][(n % 2) * 2 + 1]
+
+
+def test_keys_within_known_bounds() -> None:
+    check(buckets, *ROWS)
+
+
+def test_a_dictionary_of_unknown_keys_is_no_result() -> None:
+    with pytest.raises(CompileError, match="keys that data decides"):
+        check(lambda x: {int(x[0]): x}, ROWS[0])
