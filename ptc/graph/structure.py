@@ -134,6 +134,11 @@ def unflatten(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -
             return values[index]
         case Const(value):
             return value
+        case Node("rows", (child,)):
+            columns = list(dict.fromkeys(leaves(child)))
+            count = len(values[columns[0]])
+            rows = ({leaf: values[leaf][row] for leaf in columns} for row in range(count))
+            return [unflatten(child, row) for row in rows]
         case Node(kind, children, keys, type_name):
             items = [unflatten(child, values) for child in children]
             return _build(kind, items, keys, type_name)

@@ -83,6 +83,8 @@ def builder(structure: Json) -> Builder:
     kind = structure["kind"]
     if kind == "list":
         return lambda values: [part(values) for part in parts]
+    if kind == "rows":
+        return _rows(parts[0], sorted(set(_leaves(structure))))
     if kind == "tuple":
         return lambda values: tuple([part(values) for part in parts])
     if kind == "dict" and not type_name:
@@ -94,6 +96,23 @@ def builder(structure: Json) -> Builder:
         return _make(type_name, fields, stand_in)
 
     return build
+
+
+def _rows(part: Builder, columns: Sequence[int]) -> Builder:
+    """A list whose elements take their leaves from lists."""
+
+    def build(values: Any) -> list[Any]:
+        count = len(values[columns[0]])
+        return [part({leaf: values[leaf][row] for leaf in columns}) for row in range(count)]
+
+    return build
+
+
+def _leaves(structure: Json) -> Iterator[int]:
+    if "leaf" in structure:
+        yield structure["leaf"]
+    for child in structure.get("children", ()):
+        yield from _leaves(child)
 
 
 def plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ used, and what nothing uses is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,8 @@ import torch.fx
 
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.facts import Facts
-from ptc.capture.control.lists import DataListValue
+from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TupleForm
+from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.tensors import declare
@@ -51,7 +53,7 @@ from ptc.graph.control import (
     Var,
     While,
 )
-from ptc.graph.program import CapturedProgram, DimRange, Leaf, ProgramOutput, Structure
+from ptc.graph.program import CapturedProgram, DimRange, Leaf, Node, ProgramOutput, Structure
 from ptc.graph.symbols import symbols_of
 
 
@@ -75,9 +77,39 @@ class _Result(Describer):
 
     def describe(self, value: Value, path: str) -> Structure:
         value = self.control.settle(value)
+        if isinstance(value, DataListValue) and isinstance(value.state.form, TupleForm):
+            return self._rows(value, path)
         if isinstance(value, (DataNumber, DataListValue)):
             return self.leaf(value, path)
         return super().describe(value, path)
+
+    def _rows(self, value: DataListValue, path: str) -> Structure:
+        """A list of tuples: an output for each of their parts."""
+        found: list[Structure] = []
+        for number, var in enumerate(value.state.vars):
+            name = f"{path}.{number}" if path else str(number)
+            found.append(self._slot(var, name) if self.varies else self._column(value, var, name))
+        return Node("rows", (self._row(value, value.state.form, iter(found)),))
+
+    def _column(self, value: Value, var: Var, name: str) -> Structure:
+        key = (id(value), var.name)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.outputs)
+            self._alive.append(value)
+            self.outputs.append(ControlOutput(name, var))
+        return Leaf(self._numbers[key])
+
+    def _row(self, value: DataListValue, form: Form, found: Iterator[Structure]) -> Structure:
+        if isinstance(form, (NumberForm, TensorForm)):
+            return next(found)
+        if not isinstance(form, TupleForm):
+            raise not_printed(value)
+        parts = tuple(self._row(value, part, found) for part in form.parts)
+        fields = getattr(form.klass, "_fields", None)
+        if fields is None:
+            return Node("tuple", parts)
+        name = f"{form.klass.__module__}.{form.klass.__qualname__}"
+        return Node("namedtuple", parts, tuple(fields), name)
 
     def leaf(self, value: Value, path: str) -> Structure:
         if self.varies:
@@ -176,21 +208,30 @@ _MOST_VARIANTS = 128
 
 
 def finish(
-    vm: ControlMachine, frame: Frame, result: Value | None, arguments: CallArguments, name: str
+    vm: ControlMachine,
+    frame: Frame,
+    result: Value | None,
+    arguments: CallArguments | None,
+    name: str,
 ) -> ControlProgram:
-    """The program of a frame that returned `result`; None: it never returns."""
+    """The program of a frame that returned `result`; None: it never returns. Without `arguments`,
+    of a call in this process: every effect counts, and nothing says how inputs are passed."""
     _forget_kept(vm)
     notes = refuse_effects(vm.effects, frame.code)
+    if arguments is None and notes:
+        raise GraphBreak("PTC-B003", notes[0].replace(" is left out", " is an effect outside"))
     collector = _Result(vm)
     variants = _Variants(vm, collector, NumberVar(vm.writer.name("n"), NumberKind.INT))
     if result is not None:
         variants.explore(result, vm.writer.root)
     structures = variants.structures
     varies = len(structures) > 1
-    described = arguments.structure(vm, _Arguments(vm))
+    described = None if arguments is None else arguments.structure(vm, _Arguments(vm))
     vm.writer.flush()
     body = vm.writer.root
     wanted = {output.value.name for output in collector.outputs}
+    # What is kept from call to call, others may read
+    wanted |= {kept.variable.name for kept in vm.state.numbers} | set(vm.homes.written)
     _prune(body, wanted | ({variants.selector.name} if varies else set()))
     _close(vm, body, name)
     return ControlProgram(

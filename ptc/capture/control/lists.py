@@ -119,11 +119,7 @@ class DataListValue(Instance):
     def text_variable(self, vm: ControlMachine) -> ListVar:
         """The variable to format or to return."""
         if not isinstance(self.state.form, (NumberForm, TensorForm)):
-            raise GraphBreak(
-                "PTC-B011",
-                f"{self.describe()} is printed or returned, and holds {text_of(self.state.form)}",
-                "use one list for each part, of numbers or of tensors",
-            )
+            raise not_printed(self)
         return self.state.vars[0]
 
     def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
@@ -168,6 +164,14 @@ class DataListValue(Instance):
             )
         index = valid_index(vm, self, key, f"{self.noun} assignment index out of range")
         pop(vm, self, index)
+
+
+def not_printed(owner: DataListValue) -> GraphBreak:
+    return GraphBreak(
+        "PTC-B011",
+        f"{owner.describe()} is printed or returned, and holds {text_of(owner.state.form)}",
+        "use one list for each part, of numbers or of tensors",
+    )
 
 
 def is_list(value: Value) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -67,7 +67,7 @@ def one_list_by_two_names(n: Tensor) -> tuple[list[int], list[int]]:
     if n > 1:
         made = made[1:]
     if n > 2:
-        made = made + [int(n)]
+        made = made + [int(n)]  # noqa: RUF005
     made.append(5)
     other.append(6)
     return made, other
@@ -203,6 +203,16 @@ def tuples(n: Tensor) -> float:
     return total
 
 
+class Entry(NamedTuple):
+    position: int
+    parts: tuple[float, Tensor]
+
+
+def entries(n: Tensor) -> tuple[list[Entry], int]:
+    made = [Entry(i, (i * 0.5, n + i)) for i in range(int(n))]
+    return made, len(made)
+
+
 def words(n: Tensor) -> int:
     names = ["first"]
     for i in range(int(n)):
@@ -220,7 +230,7 @@ def words(n: Tensor) -> int:
     [
         made_anew, one_list_by_two_names, by_generations, bounded_deque, changes, slices, elements,
         popped, joined, unpacked, unpacked_exactly, iterated, searched, consumed, largest, in_order,
-        as_tensor, tuples, words,
+        as_tensor, tuples, entries, words,
     ],
 )  # fmt: skip
 def test_of_numbers(function: Callable[..., Any]) -> None:
