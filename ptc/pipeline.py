@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from ptc.artifact.control import CompiledControl, describe_control
 from ptc.artifact.describe import (
     AnyCompiled,
     CompiledEntry,
@@ -46,7 +47,7 @@ from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
 from ptc.artifact.verify_control import verify_control_entry
 from ptc.artifact.weights import WeightImage, write_image
-from ptc.autograd.control import FunctionalControl
+from ptc.autograd.control import FunctionalControl, functionalise_control
 from ptc.autograd.functionalise import functionalise
 from ptc.capture.api import DynamicSpec as SymbolicSizes
 from ptc.capture.api import capture_program
@@ -66,6 +67,7 @@ from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
 from ptc.hosting.seal import WEIGHTS_SECTION, seal
 from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
 from ptc.loops.nodes import BufferKind, Program
+from ptc.schedule.control import lower_control, schedule_control
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options as ScheduleOptions
 from ptc.schedule.passes import schedule
@@ -107,6 +109,32 @@ def compile_graph(
     built = toolchain.build(generated.sources, Target())
     handle, api = load_api(built.library, generated.sources.name)
     return BuiltGraph(aten, loops, handle, api, freeze)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltControl:
+    """A program with control flow as `ptc.compile` uses it. `weights` names what the library keeps
+    itself: the buffers that it writes."""
+
+    compiled: CompiledControl
+    info: EntryInfo
+    weights: tuple[str, ...]
+    handle: ctypes.CDLL
+    api: Api
+
+
+def compile_control(program: ControlProgram) -> BuiltControl:
+    """Compile a program with control flow whose weights are inputs."""
+    with collection_paused():
+        functional = functionalise_control(program)
+        loops = schedule_control(lower_control(functional), ScheduleOptions(freeze=False))
+        compiled = CompiledControl("graph", loops)
+        generated = generate([codegen_entry(compiled)], name="graph")
+    built = toolchain.build(generated.sources, Target())
+    handle, api = load_api(built.library, generated.sources.name)
+    kernels = generated.kernels[compiled.name]
+    names = tuple(weight.name for weight in generated.weights)
+    return BuiltControl(compiled, describe_control(compiled, kernels), names, handle, api)
 
 
 def _read_live(program: Program, names: Set[str]) -> Program:

@@ -11,6 +11,7 @@ import gc
 import logging
 import sys
 import types
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,8 @@ from ptc.capture.builtins_table import (
     torch_tables,
 )
 from ptc.capture.builtins_table.torch_library_tables import replaced
-from ptc.capture.control.api import capture_control
+from ptc.capture.control.api import CapturedCall, capture_call, capture_control
+from ptc.capture.control.entry import CallCode, write_call
 from ptc.capture.errors import BREAK_CODES, GraphBreak, Raised
 from ptc.capture.guards import GuardSet
 from ptc.capture.program_structure import CallArguments, whole_program
@@ -102,15 +104,23 @@ class CapturedFrame:
               object of this call (same code object, maybe another closure). None: run `fn` itself,
               nothing of it could be captured; `breaks` has the reason last.
     breaks    at most one break that ends the segment, and one more if code_fn is None.
-    program   the graph, None if it is empty.
+    program   the graph, None if it is empty; a ControlProgram has the whole call.
     source    the text of code_fn.
+    accepts   a further condition on a call, beside the guards.
     """
 
     guards: GuardSet
     code_fn: Callable[..., Any] | None
     breaks: tuple[GraphBreakReport, ...]
-    program: CapturedProgram | None
+    program: CapturedProgram | ControlProgram | None
     source: str
+    accepts: Callable[..., bool] | None = None
+
+    def fits(self, fn: types.FunctionType, /, *args: Any, **kwargs: Any) -> bool:
+        """Whether a call may use this entry."""
+        if not self.guards.check(fn, *args, **kwargs):
+            return False
+        return self.accepts is None or self.accepts(fn, *args, **kwargs)
 
 
 def capture_frame(
@@ -156,6 +166,37 @@ def capture_frame(
     return CapturedFrame(guards, segment.run, segment.breaks, program, segment.source)
 
 
+#: Makes the callable that `CallCode` calls.
+CompileCall = Callable[[CapturedCall], Callable[..., Any]]
+
+
+def capture_call_frame(
+    fn: types.FunctionType,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    options: CaptureOptions,
+    compile_call: CompileCall,
+) -> CapturedFrame:
+    """Capture all of one call of `fn` with the control flow that data decides. Raises GraphBreak
+    where it needs Python, and what `compile_call` raises."""
+    with _host_state():
+        bound = bind_call(fn, args, kwargs)
+        try:
+            call = capture_call(replaced(fn), bound, dynamic=options.dynamic, name=options.name)
+        except (GraphBreak, CompileError):
+            raise
+        except Exception as error:
+            raise InternalError("capture", f"{type(error).__name__}: {error}") from error
+        code: CallCode = write_call(fn, call, compile_call(call))
+    guards = GuardSet(fn, call.guards)
+    return CapturedFrame(guards, code.run, (), call.program, code.source, code.accepts)
+
+
+#: Why straight capture stops where a program with control flow may go on.
+CONTROL_FLOW_CODES = frozenset({"PTC-B001", "PTC-B002", "PTC-B003", "PTC-B007"})
+
+
 def _native(fn: types.FunctionType, vm: TorchMachine, stopped: GraphBreak) -> CapturedFrame:
     report = GraphBreakReport(stopped.code, stopped.reason, location_of_function(fn), stopped.hint)
     return CapturedFrame(GuardSet(fn, tuple(vm.guards)), None, (report,), None, "")
@@ -189,7 +230,7 @@ def capture_program(
             return _straight(function, args, bound, names, kwargs or {}, is_method, dynamic, name)
         except GraphBreak as stopped:
             sizes = branch_on_sizes and stopped.code == "PTC-B009"
-            if stopped.code not in _CONTROL_FLOW and not sizes:
+            if stopped.code not in CONTROL_FLOW_CODES and not sizes:
                 raise _compile_error(stopped) from stopped.__cause__
         except Raised as raised:
             raise _users_error(raised) from None
@@ -209,10 +250,6 @@ def capture_program(
             raise
         except Exception as error:
             raise InternalError("capture", f"{type(error).__name__}: {error}") from error
-
-
-#: Why straight capture stops where a program with control flow may go on.
-_CONTROL_FLOW = frozenset({"PTC-B001", "PTC-B002", "PTC-B003", "PTC-B007"})
 
 
 def _straight(
@@ -302,6 +339,8 @@ def _users_error(raised: Raised) -> BaseException:
     return error
 
 
+#: Whose warnings are about the work of capture.
+_INTERNALS = r"torch(\..*)?$|ptc\.(capture|graph)\..*"
 _HOST_RECURSION = 6000  # see interpreter.calls.MAX_DEPTH
 
 
@@ -316,9 +355,13 @@ def _drop(_: logging.LogRecord) -> bool:
 
 class _host_state:
     """Capture sets grad mode as the program does: give it back. It recurses with the program, and
-    allocates much that stays: the cyclic garbage collector would only walk over it."""
+    allocates much that stays: the cyclic garbage collector would only walk over it. What torch
+    warns of concerns how capture uses it, not the user."""
 
     def __enter__(self) -> None:
+        self.warnings = warnings.catch_warnings()
+        self.warnings.__enter__()
+        warnings.filterwarnings("ignore", category=UserWarning, module=_INTERNALS)
         self.state = torch_state.current()
         self.recursion = sys.getrecursionlimit()
         self.collects = gc.isenabled()
@@ -328,6 +371,7 @@ class _host_state:
 
     def __exit__(self, *exc: object) -> None:
         _FAKE_TENSOR_LOG.removeFilter(_drop)
+        self.warnings.__exit__(None, None, None)
         torch_state.restore(self.state)
         sys.setrecursionlimit(self.recursion)
         if self.collects:
@@ -335,11 +379,14 @@ class _host_state:
 
 
 __all__ = [
+    "CONTROL_FLOW_CODES",
     "CaptureOptions",
+    "CapturedCall",
     "CapturedFrame",
     "CompiledGraph",
     "DynamicSpec",
     "GraphBreakReport",
+    "capture_call_frame",
     "capture_frame",
     "capture_program",
 ]

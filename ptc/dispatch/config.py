@@ -19,6 +19,7 @@ class CompileConfig:
     """The arguments of `ptc.compile`, checked.
 
     `dynamic`: True makes every size but 0 and 1 symbolic, False none, None those seen to change.
+    `control_flow`: a call whose control flow data decides is one program.
     """
 
     backend: Backend
@@ -27,6 +28,7 @@ class CompileConfig:
     fullgraph: bool = False
     dynamic: bool | None = None
     entry_limit: int = DEFAULT_ENTRY_LIMIT
+    control_flow: bool = False
 
 
 @dataclass(slots=True)

@@ -14,10 +14,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ptc.capture.api import CapturedFrame, CaptureOptions, DynamicSpec, capture_frame
+from ptc.capture.api import (
+    CONTROL_FLOW_CODES,
+    CapturedFrame,
+    CaptureOptions,
+    DynamicSpec,
+    capture_call_frame,
+    capture_frame,
+)
 from ptc.capture.binding import bind_call
 from ptc.capture.code import forget_all, origin
+from ptc.capture.errors import GraphBreak
 from ptc.dispatch.config import STATISTICS, CompileConfig, reset_statistics
+from ptc.dispatch.control import compile_interpreted, compile_native
 from ptc.dispatch.notices import notify
 from ptc.dispatch.promotion import promoted
 from ptc.graph.program import CapturedProgram
@@ -121,6 +130,34 @@ def reset() -> None:
     reset_statistics()
 
 
+class _LateGraphs:
+    """Graphs that are compiled only if the capture that they belong to is used."""
+
+    def __init__(self, compile_graph: Callable[[CapturedProgram], Any]) -> None:
+        self._compile_graph = compile_graph
+        self._graphs: list[_LateGraph] = []
+
+    def add(self, program: CapturedProgram) -> Callable[..., Any]:
+        graph = _LateGraph(program)
+        self._graphs.append(graph)
+        return graph
+
+    def compile(self) -> None:
+        for graph in self._graphs:
+            graph.run = self._compile_graph(graph.program)
+
+
+class _LateGraph:
+    __slots__ = ("program", "run")
+
+    def __init__(self, program: CapturedProgram) -> None:
+        self.program = program
+        self.run: Any = None
+
+    def __call__(self, *inputs: Any) -> Any:
+        return self.run(*inputs)
+
+
 class CodeCache:
     """The entries of one code object, most recently used first."""
 
@@ -172,17 +209,68 @@ class CodeCache:
             if len(self.entries) >= config.entry_limit:
                 self._notify_limit(fn, args, kwargs)
                 return _run_natively
-            frame = capture_frame(
-                fn, args, kwargs,
-                options=self._options(fn, args, kwargs),
-                compile_graph=self.compiler.compile_graph,
-                dispatch=self.compiler.dispatch,
-                tail=_record,
-            )  # fmt: skip
+            frame = self._captured(fn, args, kwargs)
             self._account(fn, frame)
-            entry = CacheEntry(frame.guards.check, frame.code_fn or _run_natively, frame)
+            check = frame.guards.check if frame.accepts is None else frame.fits
+            entry = CacheEntry(check, frame.code_fn or _run_natively, frame)
             self.entries = (entry, *self.entries)
             return entry.run
+
+    def _captured(
+        self, fn: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> CapturedFrame:
+        """The call up to its first graph break; or all of it, where the break is one that control
+        flow in the program avoids."""
+        compiler, options = self.compiler, self._options(fn, args, kwargs)
+        late = _LateGraphs(compiler.compile_graph)
+        with_regions = compiler.config.control_flow
+        frame = capture_frame(
+            fn, args, kwargs,
+            options=options,
+            compile_graph=late.add if with_regions else compiler.compile_graph,
+            dispatch=compiler.dispatch,
+            tail=_record,
+        )  # fmt: skip
+        if with_regions and frame.breaks and frame.breaks[0].code in CONTROL_FLOW_CODES:
+            whole = self._with_control_flow(fn, args, kwargs, options)
+            if whole is not None:
+                return whole
+        late.compile()
+        return frame
+
+    def _with_control_flow(
+        self,
+        fn: types.FunctionType,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: CaptureOptions,
+    ) -> CapturedFrame | None:
+        """The call as one program. None, and the user is told, where that cannot be."""
+        native = self.compiler.config.backend_name == "native"
+        compile_call = compile_native if native else compile_interpreted
+        attempts = [options, CaptureOptions(None, options.name)] if options.dynamic else [options]
+        refused: Diagnostic | None = None
+        for attempt in attempts:
+            try:
+                return capture_call_frame(
+                    fn, args, kwargs, options=attempt, compile_call=compile_call
+                )
+            except CompileError as error:
+                refused = error.diagnostic
+            except GraphBreak as stopped:
+                refused = Diagnostic(stopped.code, stopped.reason, stopped.location, stopped.hint)
+        assert refused is not None
+        notify(
+            Diagnostic(
+                "PTC-D024",
+                f"`{self.code.co_qualname}` is compiled around its control flow: {refused.message}",
+                refused.location or Location(self.code.co_filename, self.code.co_firstlineno),
+                hint=refused.hint,
+                notes=(f"because of {refused.code}",),
+                severity="warning",
+            )
+        )
+        return None
 
     def _options(
         self, fn: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -14,6 +14,7 @@ import torch
 
 from ptc.capture.api import CapturedFrame, DynamicSpec
 from ptc.capture.binding import bind_call
+from ptc.graph.control import ControlProgram
 from ptc.graph.program import CapturedProgram, InputKind
 
 Dims = dict[str, dict[int, tuple[str, int, int | None]]]
@@ -40,7 +41,7 @@ def promoted(
     return DynamicSpec(dims, all=all_sizes, numbers=numbers)
 
 
-def _sizes(programs: Sequence[CapturedProgram], values: dict[str, Any]) -> Dims:
+def _sizes(programs: Sequence[CapturedProgram | ControlProgram], values: dict[str, Any]) -> Dims:
     dims: Dims = {}
     for program in programs:
         for path, source, expected in _user_tensors(program):
@@ -66,17 +67,22 @@ def _changed_ints(frames: Sequence[CapturedFrame], values: dict[str, Any]) -> It
                 yield source
 
 
-def _symbolic_ints(programs: Sequence[CapturedProgram]) -> Iterator[str]:
+def _symbolic_ints(programs: Sequence[CapturedProgram | ControlProgram]) -> Iterator[str]:
     for program in programs:
         for described in program.inputs:
             if described.kind is InputKind.SCALAR:
                 yield described.source
 
 
-def _user_tensors(program: CapturedProgram) -> Iterator[tuple[str, str, torch.Tensor]]:
-    nodes = program.graph.graph.find_nodes(op="placeholder")
-    for described, node in zip(program.inputs, nodes, strict=True):
-        value = node.meta["val"]
+def _user_tensors(
+    program: CapturedProgram | ControlProgram,
+) -> Iterator[tuple[str, str, torch.Tensor]]:
+    if isinstance(program, ControlProgram):
+        values = list(program.values)
+    else:
+        nodes = program.graph.graph.find_nodes(op="placeholder")
+        values = [node.meta["val"] for node in nodes]
+    for described, value in zip(program.inputs, values, strict=True):
         if described.kind is InputKind.USER and isinstance(value, torch.Tensor):
             yield described.name, described.source, value
 

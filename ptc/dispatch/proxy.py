@@ -40,6 +40,7 @@ def compile(
     fullgraph: bool = False,
     dynamic: bool | None = None,
     freeze: bool = False,
+    control_flow: bool = False,
     options: dict[str, Any] | None = None,
 ) -> F: ...
 
@@ -53,6 +54,7 @@ def compile(
     fullgraph: bool = False,
     dynamic: bool | None = None,
     freeze: bool = False,
+    control_flow: bool = False,
     options: dict[str, Any] | None = None,
 ) -> Callable[[F], F]: ...
 
@@ -65,6 +67,7 @@ def compile(
     fullgraph: bool = False,
     dynamic: bool | None = None,
     freeze: bool = False,
+    control_flow: bool = False,
     options: dict[str, Any] | None = None,
 ) -> Any:
     """Compile a module or function at its first call, for the inputs that it gets.
@@ -79,6 +82,10 @@ def compile(
                        anew where a call finds one changed (by the module, an optimizer,
                        `load_state_dict`), and by `refresh()`, which writes through `.data` or NumPy
                        need. One that keeps changing is read live
+    control_flow       branches and loops that data decides are part of one graph, instead of graph
+                       breaks. What truly needs Python, and calls that record gradients, are
+                       compiled with breaks, and a warning says so once. Backends other than
+                       `native` do not see such programs: torch runs them operator by operator
     options            further options of the backend
 
     Parameters and buffers are read from the module's live storage at each call, unless `freeze`.
@@ -87,7 +94,7 @@ def compile(
     if model_or_function is None:
         return functools.partial(
             compile, backend=backend, mode=mode, fullgraph=fullgraph, dynamic=dynamic,
-            freeze=freeze, options=options,
+            freeze=freeze, control_flow=control_flow, options=options,
         )  # fmt: skip
     if mode not in _MODES:
         raise CompileError(
@@ -108,6 +115,7 @@ def compile(
         backend_options=BackendOptions(freeze, mode, dict(options or {})),
         fullgraph=fullgraph,
         dynamic=dynamic,
+        control_flow=control_flow,
     )
     if isinstance(model_or_function, nn.Module):
         return compile_module(model_or_function, config)

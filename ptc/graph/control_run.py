@@ -76,6 +76,18 @@ def run(
     return _run(program, tensors, state, emit, coverage).outputs()
 
 
+def run_outputs(
+    program: ControlProgram,
+    tensors: Mapping[str, Any],
+    state: dict[str, Any],
+    *,
+    emit: EmitCallback | None = None,
+) -> tuple[list[Any], int]:
+    """As `run`, and which variant of the result it is."""
+    interpreter = _run(program, tensors, state, emit, None)
+    return interpreter.outputs(), interpreter.variant()
+
+
 def run_structured(
     program: ControlProgram,
     tensors: Mapping[str, Any],
@@ -164,11 +176,13 @@ class _Interpreter:
             return [self.values.get(output.value.name) for output in program.outputs]
         return [self._value(output.value) for output in program.outputs]
 
+    def variant(self) -> int:
+        selector = self._program.selector
+        return 0 if selector is None else self._number(selector)
+
     def result(self) -> Any:
         program = self._program
-        structure = program.result
-        if program.selector is not None:
-            structure = program.variants[self._number(program.selector)]
+        structure = program.variants[self.variant()] if program.variants else program.result
         return None if structure is None else unflatten(structure, self.outputs())
 
     # -- items ---------------------------------------------------------------------------------

@@ -92,6 +92,10 @@ EXCEPTION_TYPE = ctypes.CFUNCTYPE(ctypes.c_char_p, _Handle)
 VARIANT = ctypes.CFUNCTYPE(ctypes.c_int32, _Handle)
 SET_EMIT = ctypes.CFUNCTYPE(None, _Handle, EMIT, ctypes.c_void_p)
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, _Handle)
+STATE = ctypes.CFUNCTYPE(
+    ctypes.c_int, _Handle, ctypes.POINTER(ctypes.POINTER(ctypes.c_int64)),
+    ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)),
+)  # fmt: skip
 
 
 class Api(ctypes.Structure):
@@ -117,6 +121,7 @@ class Api(ctypes.Structure):
         ("variant", VARIANT),
         ("set_emit", SET_EMIT),
         ("reset", RESET),
+        ("state", STATE),
     )
 
 

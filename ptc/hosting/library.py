@@ -190,8 +190,7 @@ class Session:
         CompileError of the code that fits the status, or what the model raises."""
         status = self.api.run(self.handle, entry, inputs, input_count, outputs, output_count)
         self.raised = None
-        if self._texts is not None:
-            self._texts.raise_failure()
+        self.raise_listeners_failure()
         if status:
             message = (self.api.last_error(self.handle) or b"").decode("utf-8", "replace")
             if status == Status.RAISED:
@@ -199,6 +198,11 @@ class Session:
                 self.raised = exception_of(name, message[len(name) + 2 :])
                 raise self.raised
             raise status_error(status, message)
+
+    def raise_listeners_failure(self) -> None:
+        """Raise what the listener of the last run's texts raised, if it did."""
+        if self._texts is not None:
+            self._texts.raise_failure()
 
     def release(self, output: DLTensor) -> None:
         self.api.release(self.handle, ctypes.byref(output))

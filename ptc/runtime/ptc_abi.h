@@ -105,6 +105,10 @@ typedef struct ptc_api {
   void (*set_emit)(ptc_session *session, ptc_emit emit, void *user);
   /* Buffers and numbers that runs changed get the values of a new session. */
   ptc_status (*reset)(ptc_session *session);
+  /* Where the session has what runs change, for hosts that hold it themselves and set it before each run: the Python
+   * numbers, 8 bytes each in the order of the model's attributes, and the weights' addresses in manifest order,
+   * among them the session's own copies of buffers that runs write. */
+  ptc_status (*state)(ptc_session *session, int64_t **numbers, void *const **weights);
 } ptc_api;
 
 #ifdef __cplusplus

@@ -288,6 +288,12 @@ static const ptc_api api_table = {
       session->emit_user = user;
     },
     reset_session,
+    [](ptc_session* session, int64_t** numbers, void* const** weights) {
+      if (!session || !numbers || !weights) return PTC_E_ARGUMENT;
+      *numbers = session->state;
+      *weights = session->weights;
+      return PTC_OK;
+    },
 };
 
 }  // namespace ptc

@@ -1,22 +1,30 @@
-"""Capture of a whole program with control flow."""
+"""Capture of a program with control flow: of a whole program, and of a call for `ptc.compile`."""
 
 from __future__ import annotations
 
 import types
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from ptc.capture import alias_guards
+from ptc.capture import alias_guards, shape_guards
+from ptc.capture.control.effects import qualified
 from ptc.capture.control.finish import finish
 from ptc.capture.control.forks import Dead
-from ptc.capture.control.kept import Kept
+from ptc.capture.control.kept import Kept, KeptAttribute, State
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.errors import GraphBreak, Raised
+from ptc.capture.guards import Guard
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.program_structure import CallArguments
 from ptc.capture.segments import enter
+from ptc.capture.sources import Source
 from ptc.capture.torch_wrapping import guard_ambient
 from ptc.capture.values.base import Value
+from ptc.capture.values.exceptions import ExceptionValue
 from ptc.graph.control import ControlProgram
+
+T = TypeVar("T")
 
 
 def capture_control(
@@ -31,16 +39,108 @@ def capture_control(
     name: str,
 ) -> ControlProgram:
     """The program of one call. Raises GraphBreak for what needs Python."""
+
+    def declared(vm: ControlMachine, frame: Frame) -> CallArguments:
+        call = CallArguments.of(vm, frame, count, keywords, is_method)
+        call.declare(vm)
+        return call
+
+    def finished(
+        vm: ControlMachine, frame: Frame, call: CallArguments, result: Value | None
+    ) -> ControlProgram:
+        alias_guards.add(vm)
+        return finish(vm, frame, result, call, name)
+
+    def machine(kept: Kept) -> ControlMachine:
+        return ControlMachine(dynamic=dynamic, kept=kept)
+
+    return _captured(function, bound, names, machine, declared, finished)
+
+
+# -- a call in this process ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedCall:
+    """A call as a program with control flow, for the process that it was captured in.
+
+    guards      under which the program is that of another call
+    sources     where the inputs come from, by name
+    attributes  what the program keeps in the user's objects
+    exceptions  the classes that it raises, by qualified name
+    """
+
+    program: ControlProgram
+    guards: tuple[Guard, ...]
+    sources: Mapping[str, Source]
+    attributes: tuple[KeptAttribute, ...]
+    exceptions: Mapping[str, type[BaseException]]
+
+
+class _CallMachine(ControlMachine):
+    """Keeps what the user's objects show of an effect."""
+
+    def __init__(self, *, dynamic: Any, kept: Kept) -> None:
+        super().__init__(dynamic=dynamic, kept=kept)
+        self.state = State(self, kept, keeps_unread=True)
+        self.exceptions: dict[str, type[BaseException]] = {}
+
+    def emit_raise(self, raised: Raised) -> None:
+        assert isinstance(raised.value, ExceptionValue)
+        cls = raised.value.klass
+        if self.exceptions.setdefault(qualified(cls), cls) is not cls:
+            raise GraphBreak("PTC-B011", f"two classes of exceptions are called {qualified(cls)}")
+        super().emit_raise(raised)
+
+
+def capture_call(
+    function: types.FunctionType, bound: dict[str, Any], *, dynamic: Any, name: str
+) -> CapturedCall:
+    """One call for `ptc.compile`. Raises GraphBreak for what needs Python."""
+
+    def finished(vm: _CallMachine, frame: Frame, _: None, result: Value | None) -> CapturedCall:
+        shape_guards.add(vm)
+        alias_guards.add(vm)
+        program = finish(vm, frame, result, None, name)
+        sources = {
+            described.name: value.source
+            for value, described in vm.homes.inputs.items()
+            if value.source is not None
+        }
+        return CapturedCall(
+            program, tuple(vm.guards), sources, vm.state.attributes(), dict(vm.exceptions)
+        )
+
+    def machine(kept: Kept) -> _CallMachine:
+        return _CallMachine(dynamic=dynamic, kept=kept)
+
+    return _captured(function, bound, {}, machine, lambda vm, frame: None, finished)
+
+
+# -- both ----------------------------------------------------------------------------------------
+
+M = TypeVar("M", bound=ControlMachine)
+A = TypeVar("A")
+
+
+def _captured(
+    function: types.FunctionType,
+    bound: dict[str, Any],
+    names: dict[str, str],
+    machine: Callable[[Kept], M],
+    entered: Callable[[M, Frame], A],
+    finished: Callable[[M, Frame, A, Value | None], T],
+) -> T:
+    """Capture until nothing new is found that the program keeps from call to call."""
     kept = Kept()
     for _ in range(_MOST_CAPTURES):
-        vm = ControlMachine(dynamic=dynamic, kept=kept)
+        vm = machine(kept)
         size = kept.size()
         try:
             guard_ambient(vm)
             vm.builder.argument_names = names
             frame = enter(vm, function, bound)
-            call = CallArguments.of(vm, frame, count, keywords, is_method)
-            call.declare(vm)
+            call = entered(vm, frame)
             try:
                 result = _result(vm, frame)
             except GraphBreak:
@@ -51,8 +151,7 @@ def capture_control(
             kept = vm.state.finished()
             if kept.size() > size:
                 continue
-            alias_guards.add(vm)
-            return finish(vm, frame, result, call, name)
+            return finished(vm, frame, call, result)
         finally:
             vm.close()
     raise GraphBreak("PTC-B003", "the values that an attribute keeps from call to call have no end")
