@@ -285,6 +285,7 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
     homes = vm.homes
     base = homes.base(value)
     vm.writer.block.writes = True
+    vm.writer.effects += 1
     if base.source is not None:
         described = declare(vm, base)
         homes.written[described.name] = None
@@ -302,6 +303,7 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
             "branch on data",
             "write to a copy (`.clone()`)",
         )
+    vm.journal.replace_dict(vm.items, {})  # what was read may be of the tensor by another name
     vm.writer.flush()
 
 
