@@ -21,6 +21,7 @@ from ptc.capture.segments import enter
 from ptc.capture.sources import Source
 from ptc.capture.torch_wrapping import guard_ambient
 from ptc.capture.values.base import Value
+from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.graph.control import ControlProgram
 
@@ -86,11 +87,16 @@ class _CallMachine(ControlMachine):
         self.exceptions: dict[str, type[BaseException]] = {}
 
     def emit_raise(self, raised: Raised) -> None:
-        assert isinstance(raised.value, ExceptionValue)
-        cls = raised.value.klass
+        value = raised.value
+        choices = value.alternatives if isinstance(value, ChoiceValue) else (value,)
+        for choice in choices:
+            if isinstance(choice, ExceptionValue):
+                self._note_class(choice.klass)
+        super().emit_raise(raised)
+
+    def _note_class(self, cls: type) -> None:
         if self.exceptions.setdefault(qualified(cls), cls) is not cls:
             raise GraphBreak("PTC-B011", f"two classes of exceptions are called {qualified(cls)}")
-        super().emit_raise(raised)
 
 
 def capture_call(
