@@ -32,6 +32,16 @@ def settled(vm: ControlMachine, value: Value) -> Value:
     return value
 
 
+def iterator(vm: ControlMachine, generator: Value) -> Value:
+    """What `next` takes an element from: of a generator that is run to its end, the iterator over
+    its list."""
+    known = vm.collected_iterators.get(generator)
+    if known is None and isinstance(generator, GeneratorValue) and is_collected(vm, generator):
+        known = vm.iterate(collect(vm, generator))
+        vm.journal.put(vm.collected_iterators, generator, known)
+    return generator if known is None else known
+
+
 def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     """A list of all that the generator yields."""
     frame = generator.frame

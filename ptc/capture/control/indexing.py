@@ -129,6 +129,21 @@ def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value)
     return index
 
 
+def same_number(vm: ControlMachine, one: Value, other: Value) -> bool | None:
+    """`is` between numbers of which CPython has one object each: bools and small ints. None for
+    all else."""
+    if one is other or not any(isinstance(value, DataNumber) for value in (one, other)):
+        return None
+    if one.cls is not other.cls or one.cls not in (int, bool):
+        return None
+    known = next((v.value for v in (one, other) if isinstance(v, ConstantValue)), 0)
+    if not -5 <= known <= 256:
+        return None
+    if one.cls is int and all(isinstance(value, DataNumber) for value in (one, other)):
+        return None
+    return vm.truth(vm.compare("==", one, other))
+
+
 def position(vm: ControlMachine, obj: Value, key: Value) -> Value:
     """An index for a store: a known one, the arms being one for each."""
     obj = vm.settle(obj)

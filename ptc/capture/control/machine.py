@@ -109,6 +109,7 @@ class ControlMachine(TorchMachine):
         self.attempt = Attempt((), 0)
         self.answers: tuple[Answer, ...] = ()
         self.notes: dict[str, None] = {}  # for the user
+        self.collected_iterators: dict[Value, Value] = {}  # of generators run to their ends
         self.ranges: dict[str, tuple[int, int]] = {}  # of variables that are computed
         self.arms: list[Frame] = []
         self.loops: list[LoopContext] = []
@@ -530,7 +531,9 @@ class ControlMachine(TorchMachine):
         return super().unary(op, self.settle(value))
 
     def is_same(self, left: Value, right: Value) -> bool:
-        return super().is_same(self.settle(left), self.settle(right))
+        left, right = self.settle(left), self.settle(right)
+        same = indexing.same_number(self, left, right)
+        return super().is_same(left, right) if same is None else same
 
     def iterate(self, obj: Value) -> Value:
         obj = self.settle(obj)
@@ -539,6 +542,13 @@ class ControlMachine(TorchMachine):
         if isinstance(obj, GeneratorValue) and generators.is_collected(self, obj):
             obj = generators.collect(self, obj)
         return super().iterate(obj)
+
+    def lost(self, generator: GeneratorValue) -> GraphBreak:
+        self.state.found.collected.add(generator.frame.code)
+        return super().lost(generator)
+
+    def next(self, iterator: Value) -> Value | None:
+        return super().next(generators.iterator(self, iterator))
 
     def collected(self, frame: Frame) -> bool:
         return generators.take(self, frame)
@@ -621,6 +631,8 @@ class ControlMachine(TorchMachine):
         return settled, {name: self.settle(arg) for name, arg in kwargs.items()}
 
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        if function is next and args:
+            args = [generators.iterator(self, self.settle(args[0])), *args[1:]]
         found = list_methods.call(self, function, args, kwargs)
         if found is None:
             found = library.call_on_data(self, function, args, kwargs)

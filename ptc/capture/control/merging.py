@@ -21,7 +21,7 @@ from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
-from ptc.capture.values.iterators import GeneratorValue, IteratorValue
+from ptc.capture.values.iterators import LOST, GeneratorValue, IteratorValue
 from ptc.capture.values.mappings import DictIterator, SetElements
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
@@ -109,6 +109,9 @@ class Merger:
         if end.kind not in ("at", "yield"):
             return None
         assert all(one is not None for one in saved)
+        return self._saved(frame, saved)
+
+    def _saved(self, frame: Frame, saved: list[Any]) -> SavedFrame:
         first: Any = saved[0]
         if len({len(one[1]) for one in saved}) != 1:  # type: ignore[index]
             raise Unmergeable("the arms meet with different stacks")
@@ -124,6 +127,16 @@ class Merger:
         handled = self._optional([one[3][1] for one in saved])  # type: ignore[index]
         return first[0], stack, variables, (cells, handled, first[3][2])
 
+    def _generator(self, frame: Frame, contents: list[SavedFrame]) -> SavedFrame:
+        """The frame of a generator that stands at one place in all arms. One that does not is lost:
+        most are dropped with the call that they were made for."""
+        if len({content[0] for content in contents}) == 1:
+            try:
+                return self._saved(frame, contents)
+            except Unmergeable:
+                pass
+        return (LOST, [], {}, contents[0][3])
+
     def _item(self, items: list[Any]) -> Any:
         return items[0] if isinstance(items[0], Null) else self.value(items)
 
@@ -137,6 +150,8 @@ class Merger:
                 return max(contents)
             if is_counter(place) and len({repr(content) for content in contents}) > 1:
                 return self._counter(contents)
+            if isinstance(place.owner, GeneratorValue) and len(set(contents)) > 1:
+                return GeneratorValue.SUSPENDED  # and lost, see `_generator`
             try:
                 return self.any(contents)
             except Unmergeable as refused:
@@ -145,8 +160,7 @@ class Merger:
             return self._dict(place, contents)
         if place.kind == "list":
             return self._list(place, contents)
-        self.vm.state.found.collected.add(place.owner.code)
-        raise Unmergeable("a generator runs in one arm and not in another")
+        return self._generator(place.owner, contents)
 
     def _counter(self, contents: list[Any]) -> Value:
         """How far an iterator is. One that has come to its end is behind all elements."""

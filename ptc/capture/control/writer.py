@@ -89,10 +89,11 @@ _READS_LIST = frozenset({"copy", "get", "length", "slice", "concat", "stack", "c
 
 
 def is_computation(item: Item) -> bool:
-    """Whether an item does nothing but give variables values."""
+    """Whether an item may be there twice: it gives variables values, or ends the program. What is
+    inside of a branch or loop is asked by itself."""
     if isinstance(item, ListItem):
         return item.op in _READS_LIST
-    return isinstance(item, (Assign, Bind, Compute, DataSized, ReadItem))
+    return not isinstance(item, Emit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -410,6 +410,14 @@ class Machine:
     def buffer_set(self, module: Any, name: str, value: Value) -> None:
         """A buffer of a module was replaced."""
 
+    def lost(self, generator: GeneratorValue) -> GraphBreak:
+        """A generator is to go on that stood at different places in the arms of a branch."""
+        return GraphBreak(
+            "PTC-B006",
+            f"{generator.describe()} has come to different places, which data decides, and goes on",
+            "make a list of its elements first",
+        )
+
     def collected(self, frame: Frame) -> bool:
         """Whether the value that a generator yields was taken, and the generator goes on."""
         return False

@@ -257,6 +257,10 @@ class SentinelIterator(IteratorValue):
             raise
 
 
+#: Where the frame of a generator stands that stood at different places in the arms of a branch.
+LOST = -1
+
+
 class GeneratorValue(Value):
     """A generator: its frame stands at a yield (or at the start, or is finished)."""
 
@@ -305,6 +309,8 @@ class GeneratorValue(Value):
         if self.state == self.RUNNING:
             raise vm.exception(ValueError, "generator already executing")
         frame = self.frame
+        if frame.ip == LOST:
+            raise vm.lost(self)
         vm.journal.record(frame.restore, frame.save())
         started = self.state == self.SUSPENDED
         vm.journal.assign(self, "state", self.RUNNING)
