@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.code import analyse
 from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.merging import described, same_kind_of_tensor
+from ptc.capture.control.list_rows import take
+from ptc.capture.control.merging import FOR_MESSAGES, described, same_kind_of_tensor
 from ptc.capture.control.states import Place, State
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
@@ -93,6 +94,8 @@ class Carried:
     def enter(self) -> None:
         """Put the lasting forms in their locations, at the start of an iteration."""
         self.vm.lists.forget_lengths()
+        self.vm.lists.forget_rows()
+        self.vm.lists.lose_rows()
         bound: set[str] = set()
         for location in self.locations.values():
             location.write(location.form)
@@ -186,7 +189,14 @@ class Carried:
         """The content of a list after the iteration, or before the loop."""
         cells = self._again.cells if self._again is not None else {}
         cell = cells.get(Place("list", value.items).key())
-        return cell[1] if cell is not None else list(value.items)
+        return self._resolved(cell[1] if cell is not None else list(value.items))
+
+    def _resolved(self, items: list[Any]) -> list[Any]:
+        """Elements that are lists, as they are after the iteration."""
+        return [
+            ListValue(self._items_left(item)) if isinstance(item, ListValue) else item
+            for item in items
+        ]
 
     # -- growing -------------------------------------------------------------------------------
 
@@ -218,6 +228,8 @@ class Carried:
         yield from self._frame_locations(again)
         for key, (place, content) in again.cells.items():
             if self.vm.is_fact_table(place.owner) or self.vm.is_loop(place.owner):
+                continue
+            if place.name in FOR_MESSAGES:
                 continue
             if born(place.owner) < self.began:
                 yield from self._place_locations(key, place, content)
@@ -294,11 +306,18 @@ class Carried:
     def _hold(self, owner: Any, others: list[list[Any]]) -> None:
         """Give a list variables before the loop, wide enough for the content that others have."""
         vm, known = self.vm, self._held.get(id(owner))
-        initial = list(owner.items) if known is None else known.initial
+        initial = known.initial if known is not None else [
+            ListValue(list(item.items)) if isinstance(item, ListValue) else item
+            for item in owner.items
+        ]  # fmt: skip
+        now_held = owner.items if lists.is_state(owner.items) else []
+        others = [self._resolved(other) for other in others]
         try:
-            form = lists.common_form(vm, [initial, owner.items, *others])
+            form = lists.common_form(vm, [initial, now_held, *others])
         except lists.Unlistable as why:
             raise Uncarriable(self.context, f"a list that would hold {why}") from None
+        if known is None:
+            take(vm, owner.items)
         state = lists.ListState(form or lists.EMPTY, lists.new_vars(vm, form or lists.EMPTY))
         lists.become(vm, owner, state)
         self._held[id(owner)] = Held(owner, initial, state)

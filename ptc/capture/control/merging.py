@@ -12,6 +12,7 @@ import torch
 
 from ptc.capture.code import analyse
 from ptc.capture.control import lists
+from ptc.capture.control.list_rows import TakenList, taken
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
@@ -38,6 +39,8 @@ _ITERATORS = (
     SequenceIterator, ConstantIterator, DictIterator, IteratorValue, GeneratorValue,
 )  # fmt: skip
 AT_END = 2**62
+#: What only messages show: any of the arms' will do.
+FOR_MESSAGES = frozenset({"raised_at"})
 
 
 def is_counter(place: Place) -> bool:
@@ -61,6 +64,7 @@ class Merger:
         self._alive: list[Any] = []
         self.pending: list[Bind] = []
         self._cells: dict[Hashable, tuple[Place, Any]] = {}
+        self._taken: list[Any] = []
 
     # -- states --------------------------------------------------------------------------------
 
@@ -96,6 +100,9 @@ class Merger:
             if place.kind == "list" and lists.is_state(content):
                 owner = Place("attribute", self.vm.lists.owner(place.owner), "__class__")
                 cells[owner.key()] = (owner, lists.DataListValue)
+        for value in self._taken:
+            place = Place("attribute", value, "__class__")
+            cells[place.key()] = (place, TakenList)
 
     def _optional(self, values: list[Value | None]) -> Value | None:
         if all(value is None for value in values):
@@ -144,10 +151,12 @@ class Merger:
 
     def _content(self, place: Place, contents: list[Any]) -> Any:
         if place.kind == "attribute" and place.name == "__class__":
-            return contents[0]  # see `_note_held`
+            return TakenList if TakenList in contents else contents[0]  # see `_note_held`
         if place.kind == "attribute":
             if self.vm.is_loop(place.owner):
                 return max(contents)
+            if place.name in FOR_MESSAGES:
+                return next((content for content in contents if content), contents[0])
             if is_counter(place) and len({repr(content) for content in contents}) > 1:
                 return self._counter(contents)
             if isinstance(place.owner, GeneratorValue) and len(set(contents)) > 1:
@@ -240,6 +249,8 @@ class Merger:
     def _held(self, contents: list[list[Any]]) -> lists.ListState:
         """A list whose length data decides, in variables that each arm assigns."""
         vm = self.vm
+        rows = [one for content in contents for one in taken(content)]
+        contents = [self._resolved(*pair) for pair in enumerate(contents)]
         try:
             form = lists.common_form(vm, contents)
         except lists.Unlistable as why:
@@ -250,6 +261,7 @@ class Merger:
             ) from None
         form = form or lists.EMPTY
         result = lists.ListState(form, lists.new_vars(vm, form))
+        self._taken += rows
         for number, content in enumerate(contents):
             for leaf in self.states[number].leaves:
                 with vm.at_end_of(leaf):
@@ -306,7 +318,8 @@ class Merger:
         if not all(lists.holdable(value) and value.klass is list for value in values):
             return None
         try:
-            form = lists.common_form(self.vm, contents)
+            resolved = [self._resolved(*pair) for pair in enumerate(contents)]
+            form = lists.common_form(self.vm, resolved)
             states = [self._held_in(*pair) for pair in enumerate(values)]
         except (lists.Unlistable, Unmergeable):
             return None
@@ -323,6 +336,13 @@ class Merger:
         cell = self.states[number].cells.get(Place("list", value.items).key())
         return cell[1] if cell is not None else list(value.items)
 
+    def _resolved(self, number: int, content: list[Any]) -> list[Any]:
+        """Elements that are lists, as they are at the end of an arm."""
+        return [
+            ListValue(self._items(number, item)) if isinstance(item, ListValue) else item
+            for item in content
+        ]
+
     def _held_in(self, number: int, value: Any) -> lists.ListState:
         """The variables of a list, which it gets if it has none yet."""
         place = Place("list", value.items)
@@ -334,6 +354,8 @@ class Merger:
             return here[0]
         self.vm.lists.changed(value)
         if born(value.items) > self.began:
+            self._taken += taken(here)
+            here = self._resolved(number, here)
             form = lists.common_form(self.vm, [here]) or lists.EMPTY
             state = lists.ListState(form, lists.new_vars(self.vm, form))
             for leaf in self.states[number].leaves:

@@ -275,7 +275,7 @@ def exception_instance(vm: Machine, value: Value) -> ExceptionValue:
     if not isinstance(value, ExceptionValue):
         raise vm.type_error("exceptions must derive from BaseException")
     if not value.raised_at:
-        value.raised_at = vm.stack_locations()  # for messages only: no part of the program's state
+        vm.journal.assign(value, "raised_at", vm.stack_locations())
     return value
 
 
