@@ -107,7 +107,7 @@ class _Result(Describer):
         parts = tuple(self._row(value, part, found) for part in form.parts)
         fields = getattr(form.klass, "_fields", None)
         if fields is None:
-            return Node("tuple", parts)
+            return Node("list" if form.klass is list else "tuple", parts)
         name = f"{form.klass.__module__}.{form.klass.__qualname__}"
         return Node("namedtuple", parts, tuple(fields), name)
 

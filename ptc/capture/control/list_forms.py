@@ -17,7 +17,7 @@ from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import ListVar, NumberKind, NumberVar
@@ -54,6 +54,8 @@ class ObjectForm:
 
 @dataclass(frozen=True, slots=True)
 class TupleForm:
+    """Tuples of one length; with `klass` list, lists of a length that does not change."""
+
     klass: type
     parts: tuple[Form, ...]
 
@@ -70,9 +72,12 @@ def form_of(vm: ControlMachine, value: Value) -> Form:
     parts = tuple_items(value)
     if parts is not None:
         if not parts:
-            raise Unlistable("empty tuples")
-        klass = value.klass if isinstance(value, TupleValue) else tuple
-        return TupleForm(klass, tuple(form_of(vm, part) for part in parts))
+            raise Unlistable("empty tuples or lists")
+        klass = value.klass if isinstance(value, (TupleValue, ListValue)) else tuple
+        forms = tuple(form_of(vm, part) for part in parts)
+        if any(isinstance(form, TupleForm) and _holds_lists(form) for form in forms):
+            raise Unlistable("lists within tuples or lists")
+        return TupleForm(klass, forms)
     known = value.alternatives if isinstance(value, ChoiceValue) else (value,)
     for alternative in known:
         lasts = isinstance(alternative, ConstantValue) or alternative.source is not None
@@ -81,8 +86,15 @@ def form_of(vm: ControlMachine, value: Value) -> Form:
     return ObjectForm(known)
 
 
+def _holds_lists(form: Form) -> bool:
+    inside = form.parts if isinstance(form, TupleForm) else ()
+    return bool(inside) and (form.klass is list or any(map(_holds_lists, inside)))  # type: ignore[union-attr]
+
+
 def tuple_items(value: Value) -> list[Value] | None:
     if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, ListValue) and value.klass is list and not value.attrs:
         return value.items
     if isinstance(value, ConstantValue) and type(value.value) is tuple:
         return [ConstantValue(part) for part in value.value]
@@ -107,7 +119,7 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
         return _joined_tensors(vm, one, other)
     if isinstance(one, TupleForm) and isinstance(other, TupleForm):
         if one.klass is not other.klass or len(one.parts) != len(other.parts):
-            raise Unlistable("tuples of different lengths")
+            raise Unlistable("tuples or lists of different lengths")
         pairs = zip(one.parts, other.parts, strict=True)
         parts = tuple(joined(vm, mine, its) for mine, its in pairs)
         if all(a is b for a, b in zip(parts, one.parts, strict=True)):
@@ -143,7 +155,9 @@ def text_of(form: Form) -> str:
         return f"{form.kind.value} numbers"
     if isinstance(form, TensorForm):
         return f"{str(form.dtype).removeprefix('torch.')} tensors"
-    return "tuples" if isinstance(form, TupleForm) else form.alternatives[0].describe()
+    if isinstance(form, TupleForm):
+        return "lists" if form.klass is list else "tuples"
+    return form.alternatives[0].describe()
 
 
 def leaves(form: Form) -> Iterator[Form]:
@@ -185,10 +199,13 @@ def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
     return [found for part, item in pairs for found in operands(vm, part, item)]
 
 
-def built(form: Form, take: Callable[[Form], Value]) -> Value:
-    """An element from its parts; `take` gives the next leaf's value."""
+def built(
+    form: Form, take: Callable[[Form], Value], row: Callable[[TupleForm, list[Value]], Value]
+) -> Value:
+    """An element from its parts; `take` gives the next leaf's value, `row` makes a list."""
     if isinstance(form, TupleForm):
-        return TupleValue([built(part, take) for part in form.parts], form.klass)
+        parts = [built(part, take, row) for part in form.parts]
+        return row(form, parts) if form.klass is list else TupleValue(parts, form.klass)
     found = take(form)
     if isinstance(form, ObjectForm):
         assert isinstance(found, DataNumber)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ptc.capture.control import list_rows, lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.torch_tensor import TensorValue
@@ -29,6 +30,11 @@ class Lists:
         self._groups: dict[str, set[str]] = {}
         self._numbers: dict[int, Value] = {}
         self._pools: dict[torch.dtype, TensorValue] = {}
+        self.rows: dict[int, tuple[Any, Value]] = {}  # the outer list and the index of each
+        self._alive: list[Any] = []
+        # A row is current if its mark is that of the outer list
+        self.marks: dict[str, Value] = {}
+        self.row_marks: dict[int, Value] = {}
 
     # -- owners --------------------------------------------------------------------------------
 
@@ -62,6 +68,47 @@ class Lists:
     def alone(self, name: str) -> bool:
         return len(self._groups.get(name, ())) < 2
 
+    # -- rows ----------------------------------------------------------------------------------
+
+    def add_row(self, row: Any, owner: Any, index: Value) -> None:
+        name = owner.state.name
+        if name not in self.marks:
+            self._vm.journal.put(self.marks, name, list_rows.mark())
+        self._vm.journal.put(self.row_marks, id(row), self.marks[name])
+        self.rows[id(row)] = (owner, index)
+        self._alive.append(row)
+
+    def is_current(self, row: Any, name: str) -> bool:
+        known = self.marks.get(name)
+        return known is not None and self.row_marks.get(id(row)) is known
+
+    def wrote_row(self, row: Any, name: str) -> None:
+        """What other rows show may be out of date."""
+        self.forget_rows(name)
+        self.lose_rows(name, row)
+        self._vm.journal.put(self.marks, name, list_rows.mark())
+        self._vm.journal.put(self.row_marks, id(row), self.marks[name])
+
+    def forget_rows(self, name: str | None = None) -> None:
+        """Elements have other positions, or are other ones."""
+        same = self._groups.get(name, {name}) if name is not None else self.marks.keys()
+        rest = {key: known for key, known in self.marks.items() if key not in same}
+        if len(rest) != len(self.marks):
+            self._vm.journal.replace_dict(self.marks, rest)
+
+    def lose_rows(self, name: str | None = None, but: Any = None) -> None:
+        """Rows of lists that may be the one called `name`, or of all, are not to be read."""
+        same = self._groups.get(name, {name}) if name is not None else None
+        for row in self._alive:
+            if row is but or type(row) is not list_rows.RowValue:
+                continue
+            if same is None or self.rows[id(row)][0].state.name in same:
+                self._vm.journal.assign(row, "__class__", list_rows.TakenList)
+
+    def widen(self, owner: Any, value: Value) -> None:
+        """Make a list wide enough for an element."""
+        lists.widened(self._vm, owner, value)
+
     # -- tensors in lists ----------------------------------------------------------------------
 
     def tensor(self, value: TensorValue) -> TensorVar:
@@ -83,5 +130,9 @@ class Lists:
         return self._pools[dtype]
 
     def clear(self) -> None:
-        for table in (self.lengths, self._owners, self._pools):
+        tables: tuple[Any, ...] = (
+            self.lengths, self._owners, self._pools, self.rows, self._alive, self.marks,
+            self.row_marks,
+        )  # fmt: skip
+        for table in tables:
             table.clear()

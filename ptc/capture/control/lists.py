@@ -27,6 +27,7 @@ from ptc.capture.control.list_forms import (
     operands,
     text_of,
 )
+from ptc.capture.control.list_rows import has_rows, row, take
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
@@ -155,6 +156,8 @@ class DataListValue(Instance):
         position = operand(vm, index)
         for var, part in zip(self.state.vars, operands(vm, self.state.form, value), strict=True):
             vm.writer.add(ListItem("set", None, (var, position, part)))
+        vm.lists.forget_rows(self.state.name)
+        take(vm, [value])
         vm.list_changed(self)  # type: ignore[arg-type]
 
     def delitem(self, vm: ControlMachine, key: Value) -> None:  # type: ignore[override]
@@ -224,6 +227,7 @@ def make(vm: ControlMachine, values: Sequence[Value], form: Form, klass: type = 
     """A new list of known elements, held by variables."""
     result = DataListValue(ListState(form, new_vars(vm, form)), klass)
     give(vm, result.state, values)
+    take(vm, values)
     return result
 
 
@@ -240,6 +244,7 @@ def hold(vm: ControlMachine, value: Any, others: Sequence[Sequence[Any]] = ()) -
     items = list(value.items)
     become(vm, value, ListState(form, new_vars(vm, form)))
     give(vm, value.state, items)
+    take(vm, items)
 
 
 def become(vm: ControlMachine, value: Any, state: ListState) -> None:
@@ -420,6 +425,8 @@ def _at_least(vm: ControlMachine, number: Value, least: Value) -> Value:
 
 def _derived(vm: ControlMachine, state: ListState, op: str, rest: Sequence[Any]) -> DataListValue:
     """A new list by an operation on each of the variables."""
+    if has_rows(state.form):
+        raise refusal(Unlistable("lists that are in another list too"))
     made = tuple(ListVar(vm.writer.name("l"), var.element) for var in state.vars)
     for number, (target, var) in enumerate(zip(made, state.vars, strict=True)):
         args = [arg.vars[number] if isinstance(arg, ListState) else arg for arg in rest]
@@ -469,13 +476,16 @@ def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "g
     variables = iter(owner.state.vars)
     found: list[tuple[ListVar, Any]] = []
 
-    def take(leaf: Form) -> Value:
+    def part(leaf: Form) -> Value:
         var = next(variables)
         value = _target(vm, leaf)
         found.append((var, value))
         return value
 
-    result = built(owner.state.form, take)
+    def one_row(form: Form, parts: list[Value]) -> Value:
+        return ListValue(parts) if op == "pop" else row(vm, owner, index, parts)
+
+    result = built(owner.state.form, part, one_row)
     for var, value in found:
         target = vm.variable(value) if isinstance(value, TensorValue) else value.var
         vm.writer.add(ListItem(op, target, (var, position)))
@@ -521,6 +531,9 @@ def insert(vm: ControlMachine, owner: DataListValue, index: Value | None, value:
     op = "append" if index is None else "insert"
     for var, part in zip(owner.state.vars, operands(vm, owner.state.form, value), strict=True):
         vm.writer.add(ListItem(op, None, (var, *position, part)))
+    take(vm, [value])
+    if index is not None:
+        vm.lists.forget_rows(owner.state.name)
     _set_length(vm, owner, count, 1)
     vm.list_changed(owner)  # type: ignore[arg-type]
 
@@ -528,6 +541,7 @@ def insert(vm: ControlMachine, owner: DataListValue, index: Value | None, value:
 def pop(vm: ControlMachine, owner: DataListValue, index: Value) -> Value:
     count = length(vm, owner)
     result = element(vm, owner, index, "pop")
+    vm.lists.forget_rows(owner.state.name)
     _set_length(vm, owner, count, -1)
     vm.list_changed(owner)  # type: ignore[arg-type]
     return result
@@ -536,6 +550,7 @@ def pop(vm: ControlMachine, owner: DataListValue, index: Value) -> Value:
 def clear(vm: ControlMachine, owner: DataListValue) -> None:
     for var in owner.state.vars:
         vm.writer.add(ListItem("clear", None, (var,)))
+    vm.lists.forget_rows(owner.state.name)
     _set_length(vm, owner, vm.lists.known_length(0), 0)
     vm.list_changed(owner)  # type: ignore[arg-type]
 
@@ -543,11 +558,14 @@ def clear(vm: ControlMachine, owner: DataListValue) -> None:
 def reverse(vm: ControlMachine, owner: DataListValue) -> None:
     for var in owner.state.vars:
         vm.writer.add(ListItem("reverse", None, (var,)))
+    vm.lists.forget_rows(owner.state.name)
     vm.list_changed(owner)  # type: ignore[arg-type]
 
 
 def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
     """Put in all elements of another list."""
+    if isinstance(other, DataListValue) and has_rows(other.state.form):
+        raise refusal(Unlistable("lists that are in another list too"))
     if not isinstance(other, DataListValue):
         for item in list(other.items):
             owner.append(vm, item)

@@ -133,7 +133,7 @@ class ControlMachine(TorchMachine):
             id(table)
             for table in (
                 self.facts.table, self.known_truths, self.possible, self.computed, self.symbols,
-                self.items, self.lists.lengths, self.sized,
+                self.items, self.lists.lengths, self.lists.marks, self.lists.row_marks, self.sized,
             )
         }  # fmt: skip
 

@@ -12,8 +12,8 @@ import torch
 
 from ptc.capture.code import analyse
 from ptc.capture.control import lists
-from ptc.capture.control.list_rows import TakenList, taken
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.list_rows import TakenList, taken
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value

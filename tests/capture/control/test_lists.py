@@ -77,7 +77,7 @@ def made_anew(n: Tensor) -> tuple[list[int], list[int]]:
     made: list[int] = []
     before = made
     for i in range(int(n)):
-        made = made + [i] if i % 2 else [-i, *made]
+        made = made + [i] if i % 2 else [-i, *made]  # noqa: RUF005
     made.append(7)
     return made, before
 
@@ -235,6 +235,82 @@ def words(n: Tensor) -> int:
 )  # fmt: skip
 def test_of_numbers(function: Callable[..., Any]) -> None:
     check(function, *_COUNTS)
+
+
+def rows_written(n: Tensor) -> int:
+    rows = [[0, 0]]
+    for i in range(int(n)):
+        rows.append([i, i + 1])
+    for row in rows:
+        row[0] = row[1] * 2
+        row[1] += 1
+    rows[0][1] = 7
+    total = 0
+    for i in range(len(rows)):
+        total = total * 3 + rows[i][0] + rows[i][1]
+    rows.pop()[0] = 3
+    return total
+
+
+def rows_returned(n: Tensor) -> list[list[int]]:
+    return [[i, i * i] for i in range(int(n))]
+
+
+@pytest.mark.parametrize("function", [rows_written, rows_returned])
+def test_of_lists(function: Callable[..., Any]) -> None:
+    check(function, *_COUNTS)
+
+
+def test_rows_that_arms_write() -> None:
+    def intervals(x: Tensor) -> Tensor:
+        merged: list[list[Tensor]] = []
+        for i in range(x.shape[0]):
+            if merged and x[i] <= merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], x[i] + 2)
+            else:
+                merged.append([x[i], x[i] + 1])
+        return torch.stack([torch.stack(pair) for pair in merged])
+
+    check(
+        intervals, *(torch.tensor(v) for v in ([2.0, 1.0, 9.0], [1.0, 2.0, 3.0], [1.0, 5.0, 9.0]))
+    )
+
+
+def _second_name(n: Tensor) -> int:
+    inner = [1, 2]
+    outer: list[list[int]] = []
+    if n > 0:
+        outer.append(inner)
+    inner[0] = 3
+    return len(outer)
+
+
+def _two_rows(n: Tensor) -> int:
+    rows = [[0, 0]]
+    for i in range(int(n)):
+        rows.append([i, i])
+    one, same = rows[0], rows[0]
+    one[0] = 5
+    return same[0]
+
+
+@pytest.mark.parametrize("function", [_second_name, _two_rows])
+def test_second_names_of_inner_lists_are_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises(CompileError, match="by another name"):
+        capture_program(function, (torch.tensor(3),))
+
+
+def test_numbers_read_by_two_names() -> None:
+    def read(x: Tensor) -> tuple[float, float]:
+        kept = [x.sum()]
+        if x.sum() > 0:
+            kept.append(x.sum() + 1)
+        one, same = kept[-1], kept[-1]
+        before = same.item()
+        one.add_(1)
+        return before, same.item()
+
+    check(read, *_VECTORS)
 
 
 _VECTORS = tuple(torch.tensor(v) for v in ([1.0, 2.0], [-1.0, 0.5], [0.0, 0.0], [9.0, -7.0]))

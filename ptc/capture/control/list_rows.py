@@ -1,0 +1,102 @@
+"""Lists of a fixed length in a list whose length data decides.
+
+The outer list keeps their parts in its variables. What is read at an index is a row: a list of
+known elements whose changes are written through. An object that was put in would be a second name
+for a row: it is taken, and using it by that name is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.list_forms import Form, TupleForm, leaves, operands
+from ptc.capture.errors import GraphBreak
+from ptc.capture.values.base import Value
+from ptc.capture.values.births import now
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import ListValue
+from ptc.capture.values.objects import Instance
+from ptc.graph.control import ListItem
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+
+class TakenList(Instance):
+    """A list that is known only as an element of another. Has the layout of a SequenceValue."""
+
+    __slots__ = ("items", "maxlen")
+
+    def describe(self) -> str:
+        return "a list that was put into a list whose length data decides"
+
+    def _refuse(self, *_: Any) -> Any:
+        raise GraphBreak(
+            "PTC-B006",
+            f"{self.describe()} is used by another name, or after another row was written",
+            "read it at its index in the outer list where it is used",
+        )
+
+    truth = length = getitem = setitem = delitem = contains = iterate = append = _refuse  # type: ignore[assignment]
+    assign = binary = compare = _refuse  # type: ignore[assignment]
+
+
+class RowValue(ListValue):
+    """What is read from the outer list. Where it is in there, the machine's `lists.rows` knows."""
+
+    __slots__ = ()
+
+    def assign(self, vm: ControlMachine, items: list[Value]) -> None:  # type: ignore[override]
+        owner, index = vm.lists.rows[id(self)]
+        if len(items) != len(self.items):
+            raise GraphBreak(
+                "PTC-B006",
+                "the length of a list changes that is in a list whose length data decides",
+                "use tuples of one length, or tensors",
+            )
+        if not vm.lists.is_current(self, owner.state.name):
+            TakenList._refuse(self)  # type: ignore[arg-type]
+        vm.lists.widen(owner, ListValue(list(items)))
+        form = owner.state.form
+        assert isinstance(form, TupleForm)
+        variables = iter(owner.state.vars)
+        for part, new, old in zip(form.parts, items, self.items, strict=True):
+            mine = [next(variables) for _ in leaves(part)]
+            if new is old:
+                continue
+            for var, value in zip(mine, operands(vm, part, new), strict=True):
+                vm.writer.add(ListItem("set", None, (var, operand(vm, index), value)))
+        super().assign(vm, items)
+        vm.lists.wrote_row(self, owner.state.name)
+        vm.list_changed(owner)
+
+    def append(self, vm: ControlMachine, value: Value) -> None:  # type: ignore[override]
+        self.assign(vm, [*self.items, value])
+
+
+def has_rows(form: Form) -> bool:
+    return isinstance(form, TupleForm) and form.klass is list
+
+
+def taken(items: Sequence[Any]) -> list[Any]:
+    """The lists among elements that go into a list."""
+    return [item for item in items if isinstance(item, ListValue)]
+
+
+def take(vm: ControlMachine, items: Sequence[Any]) -> None:
+    """Lists were put in: they are no lists of their own any more."""
+    for item in taken(items):
+        vm.journal.assign(item, "__class__", TakenList)
+
+
+def row(vm: ControlMachine, owner: Any, index: Value, parts: list[Value]) -> RowValue:
+    result = RowValue(parts)
+    vm.lists.add_row(result, owner, index)
+    return result
+
+
+def mark() -> Value:
+    """A value that is like no other."""
+    return ConstantValue(("row", now()))
