@@ -27,6 +27,9 @@ def is_collected(vm: ControlMachine, generator: GeneratorValue) -> bool:
 
 def settled(vm: ControlMachine, value: Value) -> Value:
     """For a library function that takes all of an iterable: the list of what a generator yields."""
+    known = vm.collected_lists.get(value)
+    if known is not None:
+        return known
     if isinstance(value, GeneratorValue) and is_collected(vm, value):
         return collect(vm, value)
     return value
@@ -46,6 +49,7 @@ def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     """A list of all that the generator yields."""
     frame = generator.frame
     found = ListValue([])
+    vm.journal.put(vm.collected_lists, generator, found)
     said = vm.writer.texts
     vm.collecting[frame] = found
     vm.journal.record(frame.restore, frame.save())

@@ -110,6 +110,7 @@ class ControlMachine(TorchMachine):
         self.answers: tuple[Answer, ...] = ()
         self.notes: dict[str, None] = {}  # for the user
         self.collected_iterators: dict[Value, Value] = {}  # of generators run to their ends
+        self.collected_lists: dict[Value, ListValue] = {}
         self.ranges: dict[str, tuple[int, int]] = {}  # of variables that are computed
         self.arms: list[Frame] = []
         self.loops: list[LoopContext] = []
@@ -633,6 +634,7 @@ class ControlMachine(TorchMachine):
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if function is next and args:
             args = [generators.iterator(self, self.settle(args[0])), *args[1:]]
+        args = [generators.settled(self, self.settle(arg)) for arg in args]
         found = list_methods.call(self, function, args, kwargs)
         if found is None:
             found = library.call_on_data(self, function, args, kwargs)
