@@ -27,16 +27,40 @@ def load_model(
 ) -> LoadedModel:
     """Load the user's model as the options say."""
     return load(
-        LoadRequest(
-            target=target,
-            init=parse_init(init) if init is not None else None,
-            inputs=tuple(inputs),
-            dynamic=tuple(dynamic),
+        load_request(
+            target,
+            inputs=inputs,
+            dynamic=dynamic,
+            init=init,
             weights=weights,
             dtype=dtype,
-            entries=tuple(entries),
+            entries=entries,
             seed=seed,
         )
+    )
+
+
+def load_request(
+    target: str,
+    *,
+    inputs: list[str],
+    dynamic: list[str],
+    init: str | None,
+    weights: Path | None,
+    dtype: str | None,
+    entries: list[str],
+    seed: int,
+) -> LoadRequest:
+    """What the options ask of the loader."""
+    return LoadRequest(
+        target=target,
+        init=parse_init(init) if init is not None else None,
+        inputs=tuple(inputs),
+        dynamic=tuple(dynamic),
+        weights=weights,
+        dtype=dtype,
+        entries=tuple(entries),
+        seed=seed,
     )
 
 

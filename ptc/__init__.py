@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from ptc.api import Artifact, build, export
     from ptc.dispatch.entries import reset
     from ptc.dispatch.proxy import compile
-    from ptc.hosting import LoadedArtifact, load
+    from ptc.hosting import LoadedArtifact
     from ptc.hosting.effects import NotSupported, UsersException
+    from ptc.opening import load
     from ptc.report.inspect import inspect
 
 __all__ = [
@@ -47,7 +48,7 @@ _PUBLIC = {
     "compile": "ptc.dispatch.proxy",
     "export": "ptc.api",
     "inspect": "ptc.report.inspect",
-    "load": "ptc.hosting",
+    "load": "ptc.opening",
     "reset": "ptc.dispatch.entries",
 }
 

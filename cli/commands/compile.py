@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ptc.hosted.build import HostedReport, build_hosted
+from ptc.loader import load
 from ptc.pipeline import BuildOptions, BuildReport, EntryReport, build_library
 from ptc.support import settings
+from ptc.support.diagnostics import CompileError
 
-from ..model import blaming, load_model
+from ..model import blaming, load_request
 from ..options import AsJson, Debug, Dtype, DumpDir, Dynamic, Entries, Init, Inputs, Seed, Target
 from ..options import Weights as WeightsOption
 from ..render import (
@@ -58,6 +63,12 @@ def compile_command(
     verify: Annotated[
         bool, typer.Option("--verify", help="Verify the program after every pass.")
     ] = False,
+    hosted: Annotated[
+        bool, typer.Option("--hosted", help="Pack the model with its Python source instead.")
+    ] = False,
+    include: Annotated[
+        list[Path], typer.Option("--include", metavar="FILE", help="With --hosted: pack it too.")
+    ] = [],  # noqa: B006
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Compilers at once.")] = (
         None
     ),
@@ -67,7 +78,9 @@ def compile_command(
     debug: Debug = False,
 ) -> None:
     """Compile a model to libNAME.so, NAME.h and NAME.json: no Python, no libtorch inside."""
-    model = load_model(
+    if include and not hosted:
+        raise CompileError("PTC-U008", "--include is for --hosted: a library holds no files")
+    request = load_request(
         target,
         inputs=inputs,
         dynamic=dynamic,
@@ -77,7 +90,15 @@ def compile_command(
         entries=entries,
         seed=seed,
     )
+    model = load(request)
     print_notes(model.notes)
+    if hosted:
+        with ERR.status(f"packing {model.name}"), blaming(model):
+            packed = build_hosted(
+                request, model, output=output, name=name or model.name, include=include
+            )
+        _print_package(packed, as_json=as_json)
+        return
     options = BuildOptions(
         output=output,
         name=name or model.name,
@@ -89,7 +110,7 @@ def compile_command(
         verify=verify or debug or settings.current().debug,
         jobs=jobs or settings.current().jobs,
     )
-    with ERR.status(f"compiling {model.name}"), blaming(model):
+    with ERR.status(f"compiling {model.name}"), _offering_a_package(), blaming(model):
         report = build_library(model.entries, options)
     if report is None:
         ERR.print(f"stopped after {stop_after}; only dumps were written")
@@ -99,6 +120,42 @@ def compile_command(
         OUT.print_json(json.dumps(_as_json(report)))
     else:
         _print_report(report)
+
+
+@contextmanager
+def _offering_a_package() -> Iterator[None]:
+    """What needs Python can be packed with it."""
+    try:
+        yield
+    except CompileError as error:
+        found = error.diagnostic
+        if not found.code.startswith("PTC-B"):
+            raise
+        note = "`--hosted` packs the model with its source, for hosts that have Python and torch"
+        raise CompileError(
+            found.code, found.message, location=found.location, hint=found.hint,
+            notes=(*found.notes, note),
+        ) from error  # fmt: skip
+
+
+def _print_package(report: HostedReport, *, as_json: bool) -> None:
+    if as_json:
+        facts = {
+            "package": str(report.package), "size": report.size, "sources": list(report.sources),
+            "graphs": report.graphs, "needs_python": list(report.needs),
+        }  # fmt: skip
+        OUT.print_json(json.dumps(facts))
+        return
+    facts = {
+        "package": f"{report.package} ({size_text(report.size)}), hosted: loading it runs its "
+        "Python code and needs torch",
+        "sources": ", ".join(report.sources),
+        "graphs": str(report.graphs),
+    }
+    print_pairs(facts)
+    if not report.needs:
+        print_notes(["nothing in this model needs Python: without --hosted it is a library"])
+    print_notes([f"in Python: {reason}" for reason in report.needs])
 
 
 def _print_report(report: BuildReport) -> None:

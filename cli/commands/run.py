@@ -11,12 +11,13 @@ from typing import Annotated, Any, BinaryIO
 import numpy as np
 import typer
 
-from ptc.hosting import LoadedArtifact, LoadedEntry, load
+from ptc.hosting import LoadedEntry
 from ptc.hosting.dims import evaluate
 from ptc.hosting.dtypes import Array, to_float32
 from ptc.hosting.input_spec import InputSpec, parse_input
 from ptc.hosting.input_values import ValueMaker
 from ptc.hosting.manifest import TensorInfo
+from ptc.opening import load
 from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import write_atomically
 
@@ -28,7 +29,8 @@ _VALUES_SHOWN = 6
 
 def run_command(
     library: Annotated[
-        Path, typer.Argument(metavar="LIBRARY", help="A lib*.so made by `ptc compile`.")
+        Path,
+        typer.Argument(metavar="LIBRARY", help="A lib*.so or a package made by `ptc compile`."),
     ],
     inputs: Inputs = [],  # noqa: B006  # Typer copies defaults
     entry: Annotated[
@@ -78,7 +80,7 @@ def run_command(
 
 
 def _run(
-    artifact: LoadedArtifact,
+    artifact: Any,
     function: LoadedEntry,
     positional: Sequence[Any],
     values: Mapping[str, Any],
@@ -181,7 +183,7 @@ def _values_text(array: Array) -> str:
     return " ".join(numbers) + (" ..." if array.size > _VALUES_SHOWN else "")
 
 
-def _print_times(artifact: LoadedArtifact, times: Sequence[float]) -> None:
+def _print_times(artifact: Any, times: Sequence[float]) -> None:
     if len(times) == 1:
         OUT.print(f"1 run in {seconds_text(times[0])}")
         return

@@ -105,6 +105,10 @@ class Compiler:
             result = self.cache_of(fn.__code__).find(fn, args, {})(fn, *args)
         return result
 
+    def frames(self) -> list[CapturedFrame]:
+        """What was captured so far."""
+        return [entry.frame for cache in self._caches.values() for entry in cache.entries]
+
     def refresh(self) -> None:
         """Forget every entry, so that the next call captures and packs anew."""
         with self._lock:
