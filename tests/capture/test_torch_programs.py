@@ -170,33 +170,16 @@ def refused(fn: Any, *args: Any) -> CompileError:
 
 
 def test_refusals_name_code_and_line() -> None:
-    def branch(x: torch.Tensor) -> torch.Tensor:
-        if x.sum() > 0:
-            return x
-        return -x
-
-    def item(x: torch.Tensor) -> Any:
-        return x * x.sum().item()
-
-    def prints(x: torch.Tensor) -> Any:
-        print("hello")
-        return x
-
-    def shape(x: torch.Tensor) -> Any:
-        return x[x > 0]
+    def reads(x: torch.Tensor) -> Any:
+        return x * len(open("names.txt").read())
 
     def write(x: torch.Tensor) -> Any:
         STATE["x"] = x
         return x
 
     x = torch.randn(3)
-    assert refused(branch, x).code == "PTC-B001"
-    assert refused(item, x).code == "PTC-B002"
-    assert refused(prints, x).code == "PTC-B003"
-    assert refused(shape, x).code == "PTC-B007"
-    with pytest.raises(CompileError) as caught:
-        capture_program(write, (x,))
-    assert caught.value.code == "PTC-B003"
+    assert refused(reads, x).code == "PTC-B003"
+    assert refused(write, x).code == "PTC-B003"
 
 
 STATE: dict[str, Any] = {}

@@ -110,18 +110,18 @@ def test_unknown_stage():
     assert caught.value.code == "PTC-U003"
 
 
-def test_branch_on_data_is_refused_with_the_line(tmp_path):
-    class Branch(nn.Module):
+def test_what_needs_python_is_refused_with_the_line(tmp_path):
+    class Reader(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             if x.sum() > 0:
-                return x
+                return x * len(open("names.txt").read())
             return -x
 
     with pytest.raises(CompileError) as caught:
-        ptc.build(Branch(), (torch.ones(2),), output=tmp_path / "libbranch.so")
+        ptc.build(Reader(), (torch.ones(2),), output=tmp_path / "libreader.so")
     diagnostic = caught.value.diagnostic
-    assert diagnostic.code == "PTC-B001" and diagnostic.hint
-    assert diagnostic.location.text.strip() == "if x.sum() > 0:"
+    assert diagnostic.code == "PTC-B003" and diagnostic.hint
+    assert diagnostic.location.text.strip() == 'return x * len(open("names.txt").read())'
     assert not list(tmp_path.iterdir())
 
 
