@@ -103,7 +103,8 @@ def _rows(part: Builder, columns: Sequence[int]) -> Builder:
 
     def build(values: Any) -> list[Any]:
         count = len(values[columns[0]])
-        return [part({leaf: values[leaf][row] for leaf in columns}) for row in range(count)]
+        rows: Any = [{leaf: values[leaf][row] for leaf in columns} for row in range(count)]
+        return [part(row) for row in rows]
 
     return build
 

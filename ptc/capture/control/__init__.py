@@ -8,6 +8,9 @@ carry. Takes the same frames, values and tables as straight capture; gives a `Co
     merging    one value for what differs between arms
     forks      running instructions with forks: arms, their ends, where they go on
     loops      loops whose end depends on data
+    lists      lists whose length data decides: in list variables, changed by items
+               (list_forms: what elements have in common; list_rows: lists in them; list_registry:
+               lengths, and which may be one list; list_methods: calls)
     machine    the machine that ties these together
     finish     from the finished tree to a ControlProgram
 """

@@ -239,14 +239,14 @@ _TAKES_ITERABLE = {
 
 
 class ReversedList(IteratorValue):
-    """`reversed` of such a list; `length` is what it was when the iterator was made."""
+    """`reversed` of such a list; `total` is what its length was when the iterator was made."""
 
-    __slots__ = ("length", "position", "sequence")
+    __slots__ = ("position", "sequence", "total")
 
     def __init__(self, sequence: DataListValue, length: Value) -> None:
         super().__init__()
         self.sequence = sequence
-        self.length = length
+        self.total = length
         self.position: Any = ConstantValue(0)
 
     @property
@@ -254,7 +254,7 @@ class ReversedList(IteratorValue):
         return type(reversed([]))
 
     def next(self, vm: ControlMachine) -> Value | None:  # type: ignore[override]
-        if not vm.truth(vm.compare("<", self.position, self.length)):
+        if not vm.truth(vm.compare("<", self.position, self.total)):
             return None
         index = self._index(vm)
         if not vm.truth(vm.compare("<", index, vm.length(self.sequence))):
@@ -265,7 +265,7 @@ class ReversedList(IteratorValue):
         return found
 
     def _index(self, vm: ControlMachine) -> Value:
-        last = vm.binary("-", self.length, ConstantValue(1))
+        last = vm.binary("-", self.total, ConstantValue(1))
         return vm.binary("-", last, self.position)
 
     def element(self, vm: ControlMachine, position: Value) -> Value:
