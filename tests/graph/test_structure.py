@@ -159,3 +159,10 @@ def test_deep_json_is_refused() -> None:
 def test_an_unknown_class_is_named() -> None:
     with pytest.raises(CompileError, match=r"nowhere\.Thing"):
         unflatten(Node("dataclass", (Leaf(0),), ("a",), "nowhere.Thing"), [1])
+
+
+def test_rows_take_one_value_of_each_list() -> None:
+    row = Node("tuple", (Leaf(2), Node("list", (Leaf(0), Leaf(2))), Const("x")))
+    values = [[1.0, 2.0], None, [3, 4]]
+    assert unflatten(Node("rows", (row,)), values) == [(3, [1.0, 3], "x"), (4, [2.0, 4], "x")]
+    assert unflatten(Node("rows", (row,)), [[], None, []]) == []

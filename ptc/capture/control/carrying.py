@@ -17,6 +17,7 @@ from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.list_rows import take
 from ptc.capture.control.merging import FOR_MESSAGES, described, same_kind_of_tensor
 from ptc.capture.control.states import Place, State
+from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born, now
@@ -30,6 +31,9 @@ from ptc.graph.control import Assign, NumberKind, NumberVar, Var
 if TYPE_CHECKING:
     from ptc.capture.control.loops import LoopContext
     from ptc.capture.control.machine import ControlMachine
+
+_MOST_TEXTS = 16  # that one variable may be
+
 
 class Uncarriable(BaseException):
     """The content of a location has no lasting form yet."""
@@ -364,9 +368,9 @@ class Carried:
         if not isinstance(now, Value) or not isinstance(left, Value):
             return self._counter(now, left, what)
         vm = self.vm
-        if isinstance(now, ConstantValue) and isinstance(left, ConstantValue):
-            if vm.same_constant(now, left):
-                return None
+        both = isinstance(now, ConstantValue) and isinstance(left, ConstantValue)
+        if both and vm.same_constant(now, left):
+            return None
         if is_number(now) and is_number(left):
             return self._number(now, left, what)
         if isinstance(now, TensorValue) and isinstance(left, TensorValue):
@@ -458,12 +462,27 @@ class Carried:
                 if not lasting(value):
                     raise Uncarriable(self.context, what)
                 alternatives.append(value)
+        if len(alternatives) > _MOST_TEXTS and grows_as_text(alternatives):
+            raise GraphBreak(
+                "PTC-B006",
+                f"{what} is a string that gets longer from one iteration to the next",
+                "print the parts as they come, or keep numbers in a list",
+            )
         if isinstance(now, ChoiceValue) and len(alternatives) == len(known) and self._is_form(now):
             return None
         if not all(lasting(value) for value in known):
             raise Uncarriable(self.context, what)
         selector = NumberVar(vm_name(self.vm), NumberKind.INT)
         return ChoiceValue(selector, tuple(alternatives))
+
+
+def grows_as_text(alternatives: list[Value]) -> bool:
+    """Whether the last of several strings goes on from another one."""
+    texts = [one.value for one in alternatives if isinstance(one, ConstantValue)]
+    if not all(isinstance(text, str) for text in texts) or len(texts) != len(alternatives):
+        return False
+    last = texts[-1]
+    return any(text and len(text) < len(last) and text in last for text in texts)
 
 
 def vm_name(vm: ControlMachine) -> str:

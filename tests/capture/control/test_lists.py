@@ -386,6 +386,20 @@ def _compared(x: Tensor) -> bool:
     return kept == [1, 1]
 
 
+def _text(x: Tensor) -> int:
+    text = ""
+    while x.sum() > 1:
+        text += "ab" if x[0] > 2 else "c"
+        x = x / 2
+    print(text)
+    return 0
+
+
+def test_strings_that_grow_are_refused() -> None:
+    with pytest.raises(CompileError, match="`text` is a string that gets longer"):
+        capture_program(_text, (torch.tensor([3.0, 4.0]),))
+
+
 @pytest.mark.parametrize("function", [_mixed, _compared])
 def test_refusals_name_the_line(function: Callable[..., Any]) -> None:
     with pytest.raises(CompileError) as refused:
