@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from cli.main import COMMANDS, app
@@ -16,13 +17,22 @@ README = (ROOT / "README.md").read_text()
 COMMAND_LINE = (ROOT / "docs" / "command-line.md").read_text()
 
 
-def test_the_refusal_in_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    shown = README.split("$ ptc compile sample_models/dynamic_model.py\n")[1].split("\n\n")[0]
-    expected = [line.removeprefix("    ") for line in shown.splitlines()]
-    result = CliRunner().invoke(app, ["compile", "sample_models/dynamic_model.py"], color=False)
-    printed = [line for line in result.stderr.splitlines() if not line.startswith("note:")]
-    assert printed == expected
+def test_the_model_with_control_flow_in_the_readme(tmp_path: Path) -> None:
+    """The commands and what the second prints, but for the time that it takes."""
+    compile_, rest = README.split("$ ptc compile sample_models/dynamic_model.py")[1].split("\n", 1)
+    assert compile_.strip() == "-o build"
+    shown = [line.removeprefix("    ") for line in rest.split("\n\n")[0].splitlines()]
+    command, library = shown[0].removeprefix("$ ptc run ").split(" --input ")[::-1]
+    made = CliRunner().invoke(
+        app, ["compile", str(ROOT / "sample_models" / "dynamic_model.py"), "-o", str(tmp_path)]
+    )
+    assert made.exit_code == 0, made.stderr
+    run = [sys.executable, "-m", "cli", "run", str(tmp_path / Path(library).name)]
+    done = subprocess.run(
+        [*run, "--input", command.strip("'")], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.splitlines()[:-1] == shown[1:-1]
+    assert done.stdout.splitlines()[-1].startswith(shown[-1].removesuffix("..."))
 
 
 def test_files_named_in_the_documents_exist() -> None:
