@@ -11,7 +11,7 @@ the same, but they are ordinary tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -69,6 +69,38 @@ def assign(vm: TorchMachine, setter: Any, arguments: tuple[Any, ...]) -> None:
             _add_node(vm, setter, arguments)
             return
     raise AssertionError(f"{setter} is not in the table of states")
+
+
+def reader_of(setter: Any, key: tuple[Any, ...]) -> _Reader | None:
+    """What reads the state that `setter(*key, value)` sets; None if it is none of ours."""
+    for write, known, read in _STATES:
+        if write is setter and known == key:
+            return read
+    return None
+
+
+def is_setter(function: Any) -> bool:
+    """Whether a call of the function changes the state."""
+    steps = (torch.autocast_increment_nesting, torch.autocast_decrement_nesting)
+    return function in steps or any(write is function for write, _, _ in _STATES)
+
+
+def back_to(
+    now: tuple[Any, ...], wanted: tuple[Any, ...]
+) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The calls (function, arguments) that lead from one state to another."""
+    for (write, key, _), old, new in zip(_STATES, now, wanted, strict=False):
+        if old != new:
+            yield write, (*key, new)
+    steps = wanted[-1] - now[-1]
+    step = torch.autocast_increment_nesting if steps > 0 else torch.autocast_decrement_nesting
+    yield from ((step, ()) for _ in range(abs(steps)))
+
+
+def set_nodes(vm: TorchMachine) -> None:
+    """Nodes that bring the state on entry to where the program has it now."""
+    for function, arguments in back_to(vm.state_on_entry, current()):
+        _add_node(vm, function, arguments)
 
 
 def _add_node(vm: TorchMachine, function: Any, arguments: tuple[Any, ...]) -> None:

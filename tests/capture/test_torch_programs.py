@@ -179,7 +179,9 @@ def test_refusals_name_code_and_line() -> None:
 
     x = torch.randn(3)
     assert refused(reads, x).code == "PTC-B003"
-    assert refused(write, x).code == "PTC-B003"
+    with pytest.raises(CompileError) as caught:
+        capture_program(write, (x,))
+    assert caught.value.code == "PTC-B003"
 
 
 STATE: dict[str, Any] = {}

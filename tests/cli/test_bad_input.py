@@ -24,7 +24,7 @@ FILES = {
     "empty.py": "x = 1\n",
     "several.py": "from torch import nn\nclass A(nn.Module): ...\nclass B(nn.Module): ...\n",
     "exits.py": "import sys\nsys.exit(4)\n",
-    "branch.py": "def f(x):\n    return x + 1 if x.sum() > 0 else x - 1\n",
+    "branch.py": "def f(x):\n    return x + 1 if x.sum() > 0 else x - len(input())\n",
     "own_class.py": "class Own(BaseException): ...\nraise Own('at import')\n",
     "entries.py": "import torch\nmodel = torch.nn.Linear(2, 2)\n"
     "example_inputs = torch.ones(1, 2)\n",
@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("PTC-L060", [MLP, "--input", "i64[8,784]"]),
         ("PTC-L031", [MLP, "--dynamic", "images:9=b"]),
         ("PTC-L040", [MLP, "--weights", "missing.safetensors"]),
-        ("PTC-B001", ["branch.py", "--input", "f32[3]"]),
+        ("PTC-B003", ["branch.py", "--input", "f32[3]"]),
         ("PTC-B011", ["strings.py", "--input", "f32[3]"]),
         ("PTC-C002", [MLP, "--target", "pdp11"]),
         ("PTC-U003", [MLP, "--stop-after", "lunch"]),

@@ -282,6 +282,9 @@ class Carried:
                 raise Uncarriable(self.context, "a dictionary with new keys")
             for name in before:
                 yield self._dict_location(key, place, name, before[name])
+        elif place.kind == "mode":
+            if before != content:
+                raise Uncarriable(self.context, "a state of torch (gradient mode, autocast)")
         elif place.kind == "list":
             if self._holds_list(key, place, before, content):
                 return

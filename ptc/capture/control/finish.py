@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from ptc.capture import torch_state
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TupleForm
@@ -390,7 +391,7 @@ def _drop_nodes(block: Block) -> bool:
     exported = set(block.exports.values())
     before = len(block.graph.nodes)
     for node in reversed(block.graph.nodes):
-        if not node.users and node not in exported:
+        if not node.users and node not in exported and not torch_state.is_setter(node.target):
             if node.op == "placeholder":
                 position = [n for n in block.graph.nodes if n.op == "placeholder"].index(node)
                 del block.inputs[position]
@@ -412,6 +413,9 @@ def _close(vm: ControlMachine, body: Body, name: str) -> None:
 def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
     graph = block.graph
     nodes = list(block.exports.values())
+    if block.modes:
+        for function, arguments in torch_state.back_to(block.modes, vm.state_on_entry):
+            block.add_call("call_function", function, arguments, {}, None, ())
     output = graph.output(tuple(nodes))
     output.meta["val"] = tuple(node.meta["val"] for node in nodes)
     values = [node.meta.get("val") for node in graph.nodes if node.op != "output"]

@@ -142,7 +142,13 @@ def _step(
         return None
     except NotConstant as error:
         name = frame.instructions[index].opname
-        raise calls.not_constant(f"the instruction {name}", error) from None
+        stopped = calls.not_constant(f"the instruction {name}", error)
+        stopped.stack = vm.stack_locations()
+        raise stopped from None
+    except GraphBreak as stopped:
+        if not stopped.stack:  # before the frames go back to where an arm began
+            stopped.stack = vm.stack_locations()
+        raise
     finally:
         vm.attempt = outer
 

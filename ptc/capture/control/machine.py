@@ -8,7 +8,7 @@ and what Python reads out of tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ import sympy
 import torch
 import torch.fx
 
+from ptc.capture import torch_state
 from ptc.capture.control import (
     arithmetic,
     effects,
@@ -73,6 +74,7 @@ class _Builder(GraphBuilder):
 
     writer: Writer
     facts: Facts
+    set_state: Callable[[], None]  # at the start of a block, where the program has changed it
     leaf_facts: dict[Any, bool] = {}  # noqa: RUF012 (replaced, never changed)
 
     def add_call(
@@ -85,7 +87,11 @@ class _Builder(GraphBuilder):
         stack: tuple[Location, ...],
     ) -> torch.fx.Node:
         block = self.writer.block
+        if block.is_new:
+            block.is_new = False
+            self.set_state()
         block.facts = {**self.leaf_facts, **self.facts.table}
+        block.modes = torch_state.current()
         return block.add_call(op, target, args, kwargs, value, stack)
 
 
@@ -104,13 +110,14 @@ class ControlMachine(TorchMachine):
         )  # fmt: skip
         self.writer = Writer(self.builder._unique)
         self.builder.writer = self.writer
+        self.builder.set_state = lambda: torch_state.set_nodes(self)
         self.homes = tensors.Homes()
         self.state = State(self, kept or Kept())
         self.attempt = Attempt((), 0)
         self.answers: tuple[Answer, ...] = ()
         self.notes: dict[str, None] = {}  # for the user
-        self.collected_iterators: dict[Value, Value] = {}  # of generators run to their ends
-        self.collected_lists: dict[Value, ListValue] = {}
+        # The generator that an instruction has run to its end, and the list
+        self.collected_now: tuple[Any, Any, Any] = (None, None, None)
         self.ranges: dict[str, tuple[int, int]] = {}  # of variables that are computed
         self.arms: list[Frame] = []
         self.loops: list[LoopContext] = []

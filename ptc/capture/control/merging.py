@@ -43,6 +43,10 @@ AT_END = 2**62
 FOR_MESSAGES = frozenset({"raised_at"})
 
 
+def is_state_of_generator(place: Place) -> bool:
+    return isinstance(place.owner, GeneratorValue) and place.name == "state"
+
+
 def is_counter(place: Place) -> bool:
     iterates = isinstance(place.owner, IteratorValue) or hasattr(place.owner, "element")
     return place.kind == "attribute" and place.name in _COUNTERS and iterates
@@ -71,6 +75,12 @@ class Merger:
     def merge(self, frame: Frame, end: Exit) -> State:
         """The state after the arms. The machine is in the state of the fork."""
         states = self.states
+        for state in states:
+            # What an arm was to bind where it went on is bound at its end
+            for leaf in state.leaves:
+                with self.vm.at_end_of(leaf):
+                    for bind in state.pending:
+                        self.vm.writer.compute(bind)
         places: dict[Hashable, Place] = {}
         for state in states:
             for key, (place, _) in state.cells.items():
@@ -91,8 +101,7 @@ class Merger:
         handled = self._optional([state.handled for state in states])
         self._note_held(cells)
         leaves = [leaf for state in states for leaf in state.leaves]
-        pending = [bind for state in states for bind in state.pending] + self.pending
-        return State(cells, saved, returned, handled, self.began, leaves, pending)
+        return State(cells, saved, returned, handled, self.began, leaves, self.pending)
 
     def _note_held(self, cells: dict[Hashable, tuple[Place, Any]]) -> None:
         """Lists that are held by variables from here on are so by class."""
@@ -137,7 +146,8 @@ class Merger:
     def _generator(self, frame: Frame, contents: list[SavedFrame]) -> SavedFrame:
         """The frame of a generator that stands at one place in all arms. One that does not is lost:
         most are dropped with the call that they were made for."""
-        if len({content[0] for content in contents}) == 1:
+        places = {content[0] for content in contents}
+        if len(places) == 1 and LOST not in places and max(places) < len(frame.instructions):
             try:
                 return self._saved(frame, contents)
             except Unmergeable:
@@ -159,7 +169,7 @@ class Merger:
                 return next((content for content in contents if content), contents[0])
             if is_counter(place) and len({repr(content) for content in contents}) > 1:
                 return self._counter(contents)
-            if isinstance(place.owner, GeneratorValue) and len(set(contents)) > 1:
+            if is_state_of_generator(place) and len(set(contents)) > 1:
                 return GeneratorValue.SUSPENDED  # and lost, see `_generator`
             try:
                 return self.any(contents)
@@ -169,6 +179,8 @@ class Merger:
             return self._dict(place, contents)
         if place.kind == "list":
             return self._list(place, contents)
+        if place.kind == "mode":
+            return self.any(contents)
         return self._generator(place.owner, contents)
 
     def _counter(self, contents: list[Any]) -> Value:

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture import torch_state
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.journal import Journal
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Place:
     """Something that changes: `kind` is `attribute` (of `owner`, called `name`), `dict`, `list` or
-    `frame` (the owner itself)."""
+    `frame` (the owner itself), or `mode`: a state of torch, set by `owner` for the arguments
+    `name`."""
 
     kind: str
     owner: Any
-    name: str = ""
+    name: Any = ""
 
     def key(self) -> Hashable:
         return (self.kind, id(self.owner), self.name)
@@ -40,6 +42,10 @@ class Place:
             return dict(self.owner)
         if self.kind == "list":
             return list(self.owner)
+        if self.kind == "mode":
+            reader = torch_state.reader_of(self.owner, self.name)
+            assert reader is not None
+            return reader(*self.name)
         return self.owner.save()
 
     def write(self, journal: Journal, content: Any) -> None:
@@ -49,6 +55,9 @@ class Place:
             journal.replace_dict(self.owner, content)
         elif self.kind == "list":
             journal.replace_list(self.owner, content)
+        elif self.kind == "mode":
+            journal.record(self.owner, *self.name, self.read())
+            self.owner(*self.name, content)
         else:
             journal.record(self.owner.restore, self.owner.save())
             self.owner.restore(content)
@@ -119,6 +128,8 @@ def _place(undo: Any, args: tuple[Any, ...]) -> Place | None:
         return Place("dict", args[0])
     if args and isinstance(args[0], list):
         return Place("list", args[0])
+    if args and torch_state.reader_of(undo, args[:-1]) is not None:
+        return Place("mode", undo, args[:-1])
     raise GraphBreak(
         "PTC-B006", "the state of torch (gradient mode, autocast) changes under a condition",
         "set it around the condition",

@@ -36,7 +36,7 @@ class Block:
     """A straight piece: a graph, what it takes in, and what it gives out by name."""
 
     __slots__ = (
-        "copies", "exports", "facts", "graph", "inputs", "last_input", "nodes", "numbers", "writes",
+        "copies", "exports", "facts", "graph", "inputs", "is_new", "modes", "last_input", "nodes", "numbers", "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,6 +47,8 @@ class Block:
         self.numbers: dict[str, torch.fx.Node] = {}  # number variables by name
         self.exports: dict[str, torch.fx.Node] = {}
         self.last_input: torch.fx.Node | None = None
+        self.is_new = True  # no call was added yet
+        self.modes: tuple[Any, ...] = ()  # of torch, where it ends
         self.writes = False  # to a tensor that was there before
         self.facts: dict[Any, bool] = {}  # what is known of sizes where it runs
 
