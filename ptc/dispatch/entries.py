@@ -11,7 +11,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ptc.capture.api import (
@@ -252,7 +252,11 @@ class CodeCache:
         """The call as one program. None, and the user is told, where that cannot be."""
         native = self.compiler.config.backend_name == "native"
         compile_call = compile_native if native else compile_interpreted
-        attempts = [options, CaptureOptions(None, options.name)] if options.dynamic else [options]
+        attempts = [CaptureOptions(None, options.name)]
+        if options.dynamic is not None and (options.dynamic.dims or options.dynamic.all):
+            # Ints are taken as they are: programs with control flow have no inputs for them
+            sizes = replace(options.dynamic, numbers=frozenset())
+            attempts.insert(0, CaptureOptions(sizes, options.name))
         refused: Diagnostic | None = None
         for attempt in attempts:
             try:

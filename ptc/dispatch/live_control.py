@@ -7,11 +7,13 @@ warns of and raises comes back with the place and the class that it had in the u
 
 from __future__ import annotations
 
+import ast
 import builtins
 import logging
 import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -128,6 +130,11 @@ def _require_classes(structure: Structure) -> None:
 
 
 def _raised(cls: type, name: str, message: str) -> BaseException:
+    if issubclass(cls, KeyError):  # shows the repr of its key
+        with suppress(ValueError, SyntaxError):
+            key = ast.literal_eval(message)
+            if repr(key) == message:
+                return new_exception(cls, key)
     if cls.__module__ == "builtins":
         return exception_of(name, message)
     error = new_exception(cls, message) if message else new_exception(cls)

@@ -278,7 +278,14 @@ def lower_slice(
 ) -> TensorValue:
     """x[..., start:end:step, ...]."""
     dim = normal_dim(dim, len(x.shape))
-    stride = int(ctx.size(step))
+    constant = ctx.size(step).constant
+    if constant is None:
+        raise CompileError(
+            "PTC-O003",
+            "a slice with a step that is not known when compiling",
+            hint="index with torch.arange(start, stop, step) instead",
+        )
+    stride = constant
     first, length = slice_bounds(ctx, x.shape[dim], start, end, stride)
     if first == ZERO and length == x.shape[dim] and stride == 1:
         return x

@@ -192,6 +192,30 @@ def test_sizes_that_change_become_dynamic() -> None:
     assert len(programs(fast)) == 2
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_missing_key_is_the_argument_of_its_exception(backend: str) -> None:
+    def look(x: torch.Tensor) -> int:
+        return {"small": 1}["large" if x.sum() > 0 else "small"]
+
+    fast = ptc.compile(look, control_flow=True, backend=backend)
+    assert fast(-torch.ones(2)) == 1
+    with pytest.raises(KeyError) as raised:
+        fast(torch.ones(2))
+    assert raised.value.args == ("large",)
+
+
+def test_ints_that_change_make_further_entries() -> None:
+    def pick(x: torch.Tensor, row: int) -> torch.Tensor:
+        if x.sum() > 0:
+            return x[row] * 2
+        return x[0]
+
+    fast = ptc.compile(pick, control_flow=True)
+    x = torch.arange(6.0).reshape(3, 2)
+    for row in (0, 1, 2, 0):
+        torch.testing.assert_close(fast(x, row), pick(x, row))
+
+
 def test_a_result_that_is_the_argument_is_the_argument() -> None:
     def same(x: torch.Tensor) -> torch.Tensor:
         if x.sum() > 0:

@@ -19,3 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES)
 def test_with_graph_breaks_a_model_does_what_eager_does(case: Case) -> None:
     harness.compare(harness.eager(case), harness.compiled(case, backend="eager"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_with_control_flow_a_model_does_what_eager_does(case: Case) -> None:
+    harness.compare(harness.eager(case), harness.compiled(case, control_flow=True))
