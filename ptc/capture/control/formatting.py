@@ -223,7 +223,7 @@ def _justified(align: str) -> Handler:
     return handler
 
 
-_PADDED = re.compile(r"(?P<align>.?[<>^])?(?P<width>\d+)?s?", re.DOTALL)
+_PADDED = re.compile(r"(?P<align>.?[<>^=])?(?P<width>\d+)?s?", re.DOTALL)
 _PLAIN = re.compile(r"(?P<sign>[-+ ]?)(?P<rest>(\.\d+)?[a-zA-Z%]?)")
 
 
@@ -247,10 +247,29 @@ def padded(vm: ControlMachine, text: Value, spec: str) -> Value:
     )  # fmt: skip
 
 
+def _ends(text: Value, end: Value, test: Callable[[TextValue, str], bool]) -> Value | None:
+    """`startswith` or `endswith`, of one string or any of a tuple."""
+    if not isinstance(text, TextValue):
+        return None
+    wanted = end.constant()
+    ends = wanted if isinstance(wanted, tuple) else (wanted,)
+    return ConstantValue(any(test(text, one) for one in ends))
+
+
+def _in_base(vm: ControlMachine, number: Value, spec: str) -> Value | None:
+    return vm.format(number, ConstantValue(spec)) if number.cls is int else None
+
+
 _HANDLERS: Mapping[int, Handler] = {
     id(str.format): _format,
     id(str.__mod__): _modulo,
     id(str.join): _join,
     id(str.ljust): _justified("<"),
     id(str.rjust): _justified(">"),
+    id(str.zfill): lambda vm, text, width: padded(vm, text, f"0={width.constant()}"),
+    id(str.startswith): lambda vm, text, start: _ends(text, start, TextValue.starts_with),
+    id(str.endswith): lambda vm, text, end: _ends(text, end, TextValue.ends_with),
+    id(hex): lambda vm, number: _in_base(vm, number, "#x"),
+    id(oct): lambda vm, number: _in_base(vm, number, "#o"),
+    id(bin): lambda vm, number: _in_base(vm, number, "#b"),
 }

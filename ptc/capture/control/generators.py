@@ -27,9 +27,11 @@ def is_collected(vm: ControlMachine, generator: GeneratorValue) -> bool:
 
 def settled(vm: ControlMachine, value: Value) -> Value:
     """For a library function that takes all of an iterable: the list of what a generator yields."""
-    known = vm.collected_lists.get(value)
-    if known is not None:
-        return known
+    attempt, owner, found = vm.collected_now
+    if value is owner and attempt is vm.attempt:
+        return found  # settled before in this instruction
+    if isinstance(value, GeneratorValue) and value.rest is not None:
+        return value.rest
     if isinstance(value, GeneratorValue) and is_collected(vm, value):
         return collect(vm, value)
     return value
@@ -38,18 +40,18 @@ def settled(vm: ControlMachine, value: Value) -> Value:
 def iterator(vm: ControlMachine, generator: Value) -> Value:
     """What `next` takes an element from: of a generator that is run to its end, the iterator over
     its list."""
-    known = vm.collected_iterators.get(generator)
-    if known is None and isinstance(generator, GeneratorValue) and is_collected(vm, generator):
-        known = vm.iterate(collect(vm, generator))
-        vm.journal.put(vm.collected_iterators, generator, known)
-    return generator if known is None else known
+    if not isinstance(generator, GeneratorValue):
+        return generator
+    if generator.rest is None and is_collected(vm, generator):
+        vm.journal.assign(generator, "rest", vm.iterate(collect(vm, generator)))
+    return generator if generator.rest is None else generator.rest
 
 
 def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     """A list of all that the generator yields."""
     frame = generator.frame
     found = ListValue([])
-    vm.journal.put(vm.collected_lists, generator, found)
+    vm.collected_now = (vm.attempt, generator, found)
     said = vm.writer.texts
     vm.collecting[frame] = found
     vm.journal.record(frame.restore, frame.save())

@@ -118,7 +118,7 @@ def _from_front(vm: ControlMachine, key: DataNumber, count: int) -> DataNumber:
 def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value) -> DataNumber:
     """The number as an index from the front; raises IndexError where there is no such element."""
     known = int_range(vm, key)
-    if known is not None and 0 <= known[0] and known[1] < count:
+    if known is not None and known[0] >= 0 and known[1] < count:
         return vm.arithmetic("int", [key]) if key.cls is bool else key  # type: ignore[return-value]
     index = _from_front(vm, key, count)
     inside = vm.binary(

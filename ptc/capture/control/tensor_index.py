@@ -45,7 +45,7 @@ def indexed(vm: ControlMachine, target: Any, args: list[Value]) -> Value | None:
             return base
         return vm.torch_call("call_function", target, [base, TupleValue(rest)], {})
     if all(_takes_all(part) for part in rest):
-        rest = [ConstantValue(Ellipsis)]
+        rest = [vm.const(Ellipsis)]
     return vm.torch_call("call_function", target, [base, TupleValue(rest), *args[2:]], {})
 
 
@@ -61,7 +61,11 @@ def _numbers_read(vm: ControlMachine, key: Value) -> Value:
         return vm.read_item(key) if whole and fake.dim() == 0 else key
     if isinstance(key, SliceValue):
         read = [vm.read_item(p) if isinstance(p, TensorValue) else p for p in key.parts]
-        return key if all(map(operator.is_, read, key.parts)) else SliceValue(*read)
+        return (
+            key
+            if all(map(operator.is_, read, key.parts))
+            else SliceValue(read[0], read[1], read[2])
+        )
     if isinstance(key, TupleValue):
         items = [_numbers_read(vm, item) for item in key.items]
         return key if all(map(operator.is_, items, key.items)) else TupleValue(items)

@@ -356,8 +356,8 @@ def contains(vm: Machine, container: Value, item: Value) -> bool:
 
 
 def contains_by_iteration(vm: Machine, container: Value, item: Value) -> Value:
-    iterator = iterate(vm, container)
-    while (element := next_(vm, iterator)) is not None:
+    iterator = vm.iterate(container)
+    while (element := vm.next(iterator)) is not None:
         if is_same(vm, element, item) or vm.truth(compare(vm, "==", element, item)):
             return ConstantValue(True)
     return ConstantValue(False)
@@ -452,9 +452,9 @@ def unpack(vm: Machine, obj: Value) -> list[Value]:
     """All elements of an iterable."""
     if isinstance(obj, SequenceValue) and vm.python_method(obj, "__iter__") is None:
         return list(obj.items)
-    iterator = iterate(vm, obj)
+    iterator = vm.iterate(obj)
     values: list[Value] = []
-    while (value := next_(vm, iterator)) is not None:
+    while (value := vm.next(iterator)) is not None:
         values.append(value)
     return values
 

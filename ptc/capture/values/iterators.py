@@ -264,7 +264,7 @@ LOST = -1
 class GeneratorValue(Value):
     """A generator: its frame stands at a yield (or at the start, or is finished)."""
 
-    __slots__ = ("frame", "state")
+    __slots__ = ("frame", "rest", "state")
 
     CREATED, SUSPENDED, RUNNING, FINISHED = "created", "suspended", "running", "finished"
 
@@ -272,6 +272,7 @@ class GeneratorValue(Value):
         self.source = None
         self.frame = frame
         self.state = self.CREATED
+        self.rest: Value | None = None  # the iterator over what it was run to its end for
 
     @property
     def cls(self) -> type:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.graph.control import Formatted, Text
+from ptc.graph.control import Formatted, NumberKind, NumberVar, Text
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -36,6 +36,52 @@ class TextValue(Value):
             return True  # the text of a number or tensor is not empty
         raise GraphBreak("PTC-B002", "the truth of a string that data decides is asked for")
 
+    def length(self, vm: Any) -> Value:
+        raise _unknown("the length")
+
+    def getitem(self, vm: Any, key: Value) -> Value:
+        raise _unknown("a character")
+
+    def iterate(self, vm: Any) -> Value:
+        raise _unknown("each character")
+
+    def contains(self, vm: Any, item: Value) -> Value:
+        """Whether a known string is in this one, if no number's text can be part of it."""
+        if item.cls is not str:
+            kind = item.cls.__name__
+            raise vm.type_error(f"'in <string>' requires string as left operand, not {kind}")
+        wanted = item.constant() if item.is_constant() else None
+        if wanted is not None:
+            if any(isinstance(part, str) and wanted in part for part in self.parts):
+                return ConstantValue(True)
+            if not set(wanted) & self._alphabet():
+                return ConstantValue(False)
+        raise _unknown("a part")
+
+    def starts_with(self, wanted: str) -> bool:
+        first = self.parts[0]
+        if isinstance(first, str) and len(first) >= len(wanted):
+            return first.startswith(wanted)
+        raise _unknown("the beginning")
+
+    def ends_with(self, wanted: str) -> bool:
+        last = self.parts[-1]
+        if isinstance(last, str) and len(last) >= len(wanted):
+            return last.endswith(wanted)
+        raise _unknown("the end")
+
+    def _alphabet(self) -> set[str]:
+        """What formatted numbers may be written with."""
+        letters: set[str] = set()
+        for part in self.parts:
+            if isinstance(part, Formatted):
+                if not isinstance(part.value, NumberVar):
+                    raise _unknown("a part")
+                letters |= {*_OF_NUMBERS, *part.spec}
+                letters |= set(_OF_NUMBERS.upper()) if part.spec != part.spec.lower() else set()
+                letters |= set("TrueFals") if part.value.kind is NumberKind.BOOL else set()
+        return letters
+
     def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
         if parts_of(other) is None:
             return None
@@ -53,6 +99,18 @@ class TextValue(Value):
         if op != "+" or its is None:
             return None
         return joined((*its, *self.parts) if reflected else (*self.parts, *its))
+
+
+#: Digits, signs, separators, and the letters of exponents, bases, inf and nan.
+_OF_NUMBERS = "0123456789+-.,_% abcdefinox"
+
+
+def _unknown(what: str) -> GraphBreak:
+    return GraphBreak(
+        "PTC-B002",
+        f"{what} of a string that data decides is asked for",
+        "ask the numbers that it is made of",
+    )
 
 
 def parts_of(value: Value) -> Text | None:

@@ -162,3 +162,16 @@ def advanced(x: Row) -> Any:
 def test_generators_that_stand_at_different_places() -> None:
     check(managed, *ROWS, torch.zeros(4))
     check(advanced, *ROWS)
+
+
+def gone_on(x: Row) -> Any:
+    """What is left of a generator after data has decided how much was taken."""
+    elements = (v for v in [1.0, 2.0, 3.0])
+    a = next(elements)
+    if x[0] > 1:
+        a += next(elements) * 10
+    return a + sum(elements)
+
+
+def test_the_rest_of_a_generator() -> None:
+    check(gone_on, *ROWS)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
 # ruff: noqa: UP031, UP032 (ways of formatting are tested)
@@ -81,3 +82,29 @@ def warned(x: Row) -> Any:
 @pytest.mark.parametrize("function", [percent, formats, names, printed, logged, warned])
 def test_texts(function: Any) -> None:
     check(function, *ROWS)
+
+
+def asked(x: Row) -> Any:
+    v = x[0].item()
+    n = int(v)
+    line = f"{n}: {v:6.2f} HIGH"
+    print(hex(n), oct(-n), bin(n), str(n).zfill(4), f"{v:.1f}".zfill(7), n is None)
+    return "HIGH" in line, "LOW" in line, line.endswith("GH"), f"a{n}".startswith("a")
+
+
+def test_texts_are_asked_what_numbers_cannot_change() -> None:
+    check(asked, *ROWS)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: len(str(int(x[0]))),
+        lambda x: x if "1" in f"{int(x[0])}" else x * 2,
+        lambda x: [c for c in f"{int(x[0])}"],
+        lambda x: x if f"{int(x[0])}" < "3" else x * 2,
+    ],
+)
+def test_texts_of_numbers_are_not_looked_into(function: Any) -> None:
+    with pytest.raises(CompileError, match="string"):
+        check(function, *ROWS)
