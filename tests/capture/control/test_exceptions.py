@@ -164,7 +164,8 @@ def two_messages(x: Row) -> Any:
 @pytest.mark.parametrize(
     "function",
     [
-        two_messages, raised, handled, raised_again, one_of_two, of_python, of_a_call, retried, through_finally,
+        two_messages, raised, handled, raised_again, one_of_two, of_python, of_a_call, retried,
+        through_finally,
     ],
 )  # fmt: skip
 def test_exceptions(function: Any) -> None:

@@ -101,7 +101,7 @@ def test_texts_are_asked_what_numbers_cannot_change() -> None:
     [
         lambda x: len(str(int(x[0]))),
         lambda x: x if "1" in f"{int(x[0])}" else x * 2,
-        lambda x: [c for c in f"{int(x[0])}"],
+        lambda x: list(f"{int(x[0])}"),
         lambda x: x if f"{int(x[0])}" < "3" else x * 2,
     ],
 )
