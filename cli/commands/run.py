@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from errno import ENOENT
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import numpy as np
 import typer
@@ -23,6 +23,9 @@ from ptc.support.dumps import write_atomically
 
 from ..options import Debug, Inputs, Seed
 from ..render import OUT, print_pairs, print_table, seconds_text, size_text
+
+if TYPE_CHECKING:  # it loads torch
+    from ptc.hosted.model import HostedEntry
 
 _VALUES_SHOWN = 6
 
@@ -81,7 +84,7 @@ def run_command(
 
 def _run(
     artifact: Any,
-    function: LoadedEntry,
+    function: LoadedEntry | HostedEntry,
     positional: Sequence[Any],
     values: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -95,7 +98,7 @@ def _run(
         raise CompileError("PTC-R024", f"the model raised {name}: {error}") from None
 
 
-def _require_entry(function: LoadedEntry, specs: Sequence[InputSpec]) -> None:
+def _require_entry(function: LoadedEntry | HostedEntry, specs: Sequence[InputSpec]) -> None:
     """An input for an entry that is not run is a mistake."""
     for spec in specs:
         if spec.entry not in (None, function.info.name):
@@ -119,7 +122,9 @@ def _spread(named: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return flat
 
 
-def _require_inputs(function: LoadedEntry, positional: int, named: Mapping[str, Any]) -> None:
+def _require_inputs(
+    function: LoadedEntry | HostedEntry, positional: int, named: Mapping[str, Any]
+) -> None:
     """Say at once which inputs are missing, with an option that can be copied."""
     open_inputs = [info for info in function.info.inputs if info.name not in named]
     missing = open_inputs[positional:]
@@ -131,14 +136,14 @@ def _require_inputs(function: LoadedEntry, positional: int, named: Mapping[str, 
         )
 
 
-def _example(function: LoadedEntry, info: TensorInfo) -> str:
+def _example(function: LoadedEntry | HostedEntry, info: TensorInfo) -> str:
     """A specification of the right shape, symbolic sizes at the smallest that is usual."""
     sizes = {s.symbol: max(s.lower, min(2, s.upper or 2)) for s in function.info.sizes}
     shape = [evaluate(dim, sizes) for dim in info.shape]
     return f"{info.dtype}[{','.join(str(1 if size is None else size) for size in shape)}]"
 
 
-def _print_outputs(function: LoadedEntry, outputs: Mapping[str, Any]) -> None:
+def _print_outputs(function: LoadedEntry | HostedEntry, outputs: Mapping[str, Any]) -> None:
     rows: list[tuple[str, str, str, str]] = []
     for info in function.info.outputs:
         for name, value in _parts(info, outputs[info.name]):
