@@ -58,6 +58,7 @@ from ptc.codegen.target import Target, parse_target
 from ptc.exporters.api import ExportReport, export
 from ptc.exporters.check import check_sets
 from ptc.graph.control import ControlProgram
+from ptc.graph.control_outline import constructs
 from ptc.graph.printer import print_program
 from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.graph.small_sizes import require_small_sizes
@@ -650,6 +651,17 @@ _REPORT = "please report it; --no-check writes the library all the same"
 # --- an export ----------------------------------------------------------------------------------
 
 
+def _no_control_flow(captured: ControlProgram, format: str) -> CompileError:
+    """That an export format holds no program with control flow, with the first place of it."""
+    first = next(iter(constructs(captured)), None)
+    return CompileError(
+        "PTC-E006",
+        f"control flow that data decides cannot be exported to {format}",
+        location=first.location if first is not None else captured.location,
+        hint="`ptc compile` makes a library of it, which needs no Python either",
+    )
+
+
 def export_model(
     entries: Sequence[EntryRequest],
     *,
@@ -676,6 +688,8 @@ def export_model(
     dumper = Dumper(dump_dir)
     notes: list[str] = []
     captured = capture_entry(request, notes)
+    if isinstance(captured, ControlProgram):
+        raise _no_control_flow(captured, format)
     dumper.text("captured", lambda: print_program(captured))
     aten = functionalise(captured)
     dumper.text("aten", lambda: print_program(aten))

@@ -37,7 +37,7 @@ def _max_pool1d(
     )
     if return_indices:
         return tuple(part.squeeze(-2) for part in result)
-    return result.squeeze(-2)
+    return result.squeeze(-2)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _only(value: Pair) -> int:

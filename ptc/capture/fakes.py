@@ -4,7 +4,7 @@ them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
 
 from __future__ import annotations
 
-import sys
+import inspect
 import types
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
@@ -162,7 +162,8 @@ class _AskingShapeEnv(ShapeEnv):
 
 def _asks_for_layout() -> bool:
     """Whether torch asks only in order to choose a memory layout or a library."""
-    frame: types.FrameType | None = sys._getframe(2)
+    here = inspect.currentframe()
+    frame: types.FrameType | None = here.f_back.f_back if here and here.f_back else None
     for _ in range(14):
         if frame is None:
             return False
@@ -176,8 +177,8 @@ def _asks_for_layout() -> bool:
 class Fakes:
     """One fake tensor mode with its shape environment, and the symbolic sizes made in it.
 
-    With `ask`, numbers from data can be made (`data_int`, `data_float`); it is called for conditions
-    on them that are not known.
+    With `ask`, numbers from data can be made (`data_int`, `data_float`); it is called for
+    conditions on them that are not known.
     """
 
     def __init__(self, ask: Callable[[sympy.Basic, bool | None], bool] | None = None) -> None:

@@ -85,9 +85,7 @@ def is_setter(function: Any) -> bool:
     return function in steps or any(write is function for write, _, _ in _STATES)
 
 
-def back_to(
-    now: tuple[Any, ...], wanted: tuple[Any, ...]
-) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+def back_to(now: tuple[Any, ...], wanted: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """The calls (function, arguments) that lead from one state to another."""
     for (write, key, _), old, new in zip(_STATES, now, wanted, strict=False):
         if old != new:

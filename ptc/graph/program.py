@@ -90,9 +90,9 @@ class Node:
 
     `kind` is one of `list`, `tuple`, `dict`, `namedtuple`, `dataclass`, `object`; `type_name` is
     `module.QualName` for the last three and for dict subclasses (a ModelOutput is a `dict` with a
-    type_name). `keys` are the field names or dict keys (empty for list and tuple). A result may also
-    have `rows`: a list with one child, the structure of each element, whose leaves are lists with
-    a value for each element.
+    type_name). `keys` are the field names or dict keys (empty for list and tuple). A result may
+    also have `rows`: a list with one child, the structure of each element, whose leaves are lists
+    with a value for each element.
     """
 
     kind: str

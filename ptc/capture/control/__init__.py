@@ -1,5 +1,5 @@
-"""Whole-program capture of data-dependent control flow: both sides of a branch are followed from one
-state of the interpreter and merged where they meet; loops are traced to a fixpoint of what they
+"""Whole-program capture of data-dependent control flow: both sides of a branch are followed from
+one state of the interpreter and merged where they meet; loops are traced to a fixpoint of what they
 carry. Takes the same frames, values and tables as straight capture; gives a `ControlProgram`.
 
     writer     the tree of items under construction, and the straight blocks in it

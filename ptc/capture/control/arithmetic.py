@@ -32,6 +32,7 @@ _ALWAYS_FLOAT = frozenset({"truediv", "float"})
 _TO_INT = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc", "math.isqrt",
                      "math.gcd", "invert", "lshift", "rshift"})  # fmt: skip
 _BITWISE = frozenset({"and", "or", "xor"})
+_INTS_ONLY = frozenset({"lshift", "rshift", "invert", "math.gcd", "math.isqrt"})
 #: What Python computes where all operands are known.
 HOST: Mapping[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
@@ -123,9 +124,8 @@ def _result_kind(op: str, kinds: list[NumberKind], values: list[Value]) -> Numbe
 def _require_valid(vm: ControlMachine, op: str, values: list[Value]) -> None:
     """Ask for the operands that make Python raise; where they do, raise."""
     kinds = [number_kind(value) for value in values]
-    if op in _BITWISE or op in ("lshift", "rshift", "invert", "math.gcd", "math.isqrt"):
-        if _FLOAT in kinds:
-            _raise(vm, op, [_example(kind) for kind in kinds])
+    if _FLOAT in kinds and (op in _BITWISE or op in _INTS_ONLY):
+        _raise(vm, op, [_example(kind) for kind in kinds])
     if op in ("truediv", "floordiv", "mod", "math.fmod"):
         if _holds(vm, "eq", values[1], 0):
             _raise(vm, op, [_example(kinds[0]), _zero(kinds[1])])

@@ -4,6 +4,8 @@ Comparisons of integers are kept as `d >= 0` with a polynomial d, so that one im
 their difference is a constant.
 """
 
+# pyright: reportOperatorIssue=false
+
 from __future__ import annotations
 
 from typing import Any

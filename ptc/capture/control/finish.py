@@ -152,7 +152,10 @@ def _type_key(var: Var) -> tuple[Any, ...]:
     if isinstance(var, NumberVar):
         return (var.kind,)
     element = var.element
-    return ("list", element if isinstance(element, NumberKind) else _type_key(TensorVar("", element)))
+    return (
+        "list",
+        element if isinstance(element, NumberKind) else _type_key(TensorVar("", element)),
+    )
 
 
 @dataclass(slots=True)
@@ -440,4 +443,3 @@ def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
 
 def _ordered_inputs(block: Block) -> Any:
     return tuple(block.inputs)
-

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import EXIT, place_flow
-from ptc.capture.control.loops import LoopContext, at_header
+from ptc.capture.control.loops import at_header
 from ptc.capture.control.merging import Merger, Unmergeable
 from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.states import Exit, Outcome, Point, State, enter, here, take
@@ -344,7 +344,6 @@ def proceed(
 ) -> Exit | Outcome | None:
     """Go on after arms ended. None: the machine is in the one state that is left."""
     outcome = dict(outcome)
-    flow = place_flow(frame.code)
     while True:
         if not outcome:
             raise Dead
@@ -463,6 +462,3 @@ def enter_outer(vm: ControlMachine, state: State) -> None:
     """The part of a callee's last state that outlives its frame."""
     for place, content in state.cells.values():
         place.write(vm.journal, content)
-
-
-__all__ = ["Attempt", "Dead", "LoopContext", "SplitExit", "Stops", "advance", "run_arm"]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.control.arithmetic import KINDS, is_number, number_kind, operand
+from ptc.capture.control.tensors import declare
 from ptc.capture.errors import GraphBreak
 from ptc.capture.sources import AttributeSource
 from ptc.capture.values.base import Value
@@ -195,13 +196,13 @@ class State:
         value = vm.settle(value)
         if not isinstance(old, TensorValue) or not isinstance(value, TensorValue):
             return False
-        name = vm.declare_input(old).name
+        name = declare(vm, old).name
         if (old.fake.dtype, old.fake.dim()) != (value.fake.dtype, value.fake.dim()) or not all(
             vm.same_size(a, b) for a, b in zip(old.fake.shape, value.fake.shape, strict=True)
         ):
             raise GraphBreak(
                 "PTC-B003",
-                f"`{name}` is replaced by {value.describe()}, and would keep that from call to call",
+                f"`{name}` is replaced by {value.describe()}, to be kept from call to call",
                 "keep one shape and type: a buffer that is filled, with a count beside it",
             )
         self.found.buffers.add(name)

@@ -2,24 +2,23 @@
 
 A loop is first followed as it comes, iteration by iteration. When an iteration that only data
 decides on would begin, the loop is traced again as a region: what an iteration changes becomes a
-variable that the loop carries, until tracing the body once more changes nothing else. What cannot be
-carried as it is before the loop (a counter that turns into a float, None that becomes a tensor) gets
-its lasting form in the first iterations, which are then left in front of the loop.
+variable that the loop carries, until tracing the body once more changes nothing else. What cannot
+be carried as it is before the loop (a counter that turns into a float, None that becomes a tensor)
+gets its lasting form in the first iterations, which are then left in front of the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import place_flow
 from ptc.capture.control.carrying import Carried, Uncarriable
-from ptc.capture.control.states import Exit, Outcome, Point, State, here
+from ptc.capture.control.states import Exit, Outcome, Point, State, here, take
 from ptc.capture.control.unrolling import unrolls
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
-from ptc.graph.control import Assign, Body, NumberKind, NumberVar, While
+from ptc.graph.control import Body, NumberKind, NumberVar, While
 
 if TYPE_CHECKING:
     from ptc.capture.control.forks import Stops
@@ -63,9 +62,7 @@ def at_header(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Ou
         return None
     if context.peel and context.arrivals >= context.peel:
         return _region_here(vm, frame, context, stops)
-    if not context.peel and not unrolls(
-        vm, frame, header, context.arrivals, _MOST_UNROLLED
-    ):
+    if not context.peel and not unrolls(vm, frame, header, context.arrivals, _MOST_UNROLLED):
         raise DataLoop(context)
     return None
 
@@ -119,11 +116,9 @@ def _followed(
     vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops, mark: Point, before: Any
 ) -> Outcome:
     """Follow the loop as it comes, up to where it is left."""
-    from ptc.capture.control.forks import advance, take
-
     vm.loops.append(context)
     try:
-        end = advance(vm, frame, stops, resumed=True)
+        end = vm.advance(frame, stops, resumed=True)
     finally:
         vm.loops.remove(context)
     if isinstance(end, Exit):
@@ -141,8 +136,6 @@ def _region_here(vm: ControlMachine, frame: Frame, context: LoopContext, stops: 
 
 def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops) -> Outcome:
     """Trace the loop as a region from the present state. The outcome has no way back into it."""
-    from ptc.capture.control.forks import RETURN, run_arm
-
     members = place_flow(frame.code).members[context.header]
     carried = Carried(vm, frame, context)
     inner = LoopContext(frame, context.header, vm.arms.count(frame) + 1, region=True)
@@ -155,8 +148,8 @@ def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops)
         body = Body()
         vm.loops.append(inner)
         try:
-            outcome = run_arm(
-                vm, frame, body, carried.enter, stops.within(members).plus(context.header),
+            outcome = vm.run_arm(
+                frame, body, carried.enter, stops.within(members).plus(context.header),
                 resumed=True,
             )  # fmt: skip
         finally:
@@ -170,7 +163,6 @@ def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops)
     else:
         raise GraphBreak("PTC-B017", "what a loop carries does not settle")
     _close(vm, carried, body, again, outcome, context)
-    del RETURN
     return outcome
 
 
@@ -189,12 +181,5 @@ def _close(
     for state in outcome.values():
         for leaf in state.leaves:
             vm.assign_at_end(leaf, repeat, False)
-    if not outcome:
-        # Left by exceptions only
-        pass
     location = context.frame.location()
     vm.writer.add(While(body, repeat, location, vm.loop_construct(context)))
-
-
-Key = Hashable
-__all__ = ["Assign", "Carried", "DataLoop", "LoopContext", "Uncarriable", "at_header", "region"]

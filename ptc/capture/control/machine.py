@@ -4,7 +4,8 @@ Adds to straight capture: values live in variables that cross blocks, questions 
 and what Python reads out of tensors.
 """
 
-# pyright: reportPrivateUsage=false
+# pyright: reportPrivateUsage=false, reportAssignmentType=false
+# Functions of the other modules of this package are attached as methods.
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ from ptc.capture.control import (
     text,
 )
 from ptc.capture.control.facts import Facts
-from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance
+from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance, run_arm
 from ptc.capture.control.kept import Kept, State
 from ptc.capture.control.list_registry import Lists
 from ptc.capture.control.lists import DataListValue
@@ -145,6 +146,8 @@ class ControlMachine(TorchMachine):
             )
         }  # fmt: skip
 
+    advance = advance
+    run_arm = run_arm
     is_number = staticmethod(arithmetic.is_number)
     size_operand = arithmetic.size_operand
     arithmetic = arithmetic.arithmetic

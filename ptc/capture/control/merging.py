@@ -198,12 +198,9 @@ class Merger:
             return first
         if all(isinstance(content, Value) for content in contents):
             return self.value(contents)
-        if all(type(content) is tuple for content in contents):
-            if len({len(content) for content in contents}) == 1:
-                return tuple(self.any(list(parts)) for parts in zip(*contents, strict=True))
-        if all(type(content) is list for content in contents):
-            if len({len(content) for content in contents}) == 1:
-                return [self.any(list(parts)) for parts in zip(*contents, strict=True)]
+        for kind in (tuple, list):
+            if all(type(content) is kind and len(content) == len(first) for content in contents):
+                return kind(self.any(list(parts)) for parts in zip(*contents, strict=True))
         try:
             same = all(type(c) is type(first) and c == first for c in contents)
         except Exception:  # comparison of foreign objects
@@ -242,7 +239,9 @@ class Merger:
             return self.any(found)
         there = next(content for content in found if content is not _ABSENT)
         if isinstance(there, tuple) and len(there) == 2 and isinstance(there[0], Value):
-            values = [MISSING if content is _ABSENT else content[1] for content in found]
+            values: list[Value] = [
+                MISSING if content is _ABSENT else content[1] for content in found
+            ]
             return (there[0], self.value(values))
         if isinstance(owner, SetElements):
             return self.value([MISSING if content is _ABSENT else content for content in found])

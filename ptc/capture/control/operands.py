@@ -31,7 +31,8 @@ _LOOKED_INTO: dict[str, int] = {
     "DELETE_ATTR": 1, "STORE_SUBSCR": 2, "DELETE_SUBSCR": 2, "FORMAT_VALUE": 2,
     "FORMAT_SIMPLE": 1, "FORMAT_WITH_SPEC": 2, "CONVERT_VALUE": 1, "GET_LEN": 1,
     "MATCH_SEQUENCE": 1, "MATCH_MAPPING": 1, "MATCH_CLASS": 3, "MATCH_KEYS": 2,
-    "LIST_EXTEND": 1, "SET_UPDATE": 1, "DICT_UPDATE": 1, "DICT_MERGE": 1, "BEFORE_WITH": 1, "WITH_EXCEPT_START": 1,
+    "LIST_EXTEND": 1, "SET_UPDATE": 1, "DICT_UPDATE": 1, "DICT_MERGE": 1, "BEFORE_WITH": 1,
+    "WITH_EXCEPT_START": 1,
     "RAISE_VARARGS": 2, "CHECK_EXC_MATCH": 2, "BINARY_SLICE": 3, "STORE_SLICE": 3,
     "POP_JUMP_IF_TRUE": 1, "POP_JUMP_IF_FALSE": 1, "POP_JUMP_FORWARD_IF_TRUE": 1,
     "POP_JUMP_FORWARD_IF_FALSE": 1, "POP_JUMP_BACKWARD_IF_TRUE": 1,
@@ -191,7 +192,8 @@ def with_graph_numbers(vm: ControlMachine, value: Value, by_value: bool) -> Valu
             return SymbolicNumber(number, None)
         return ConstantValue(number)
     if isinstance(value, SliceValue):
-        return SliceValue(*(with_graph_numbers(vm, part, False) for part in value.parts))
+        start, stop, step = (with_graph_numbers(vm, part, False) for part in value.parts)
+        return SliceValue(start, stop, step)
     if isinstance(value, (ListValue, TupleValue)) and any(
         isinstance(item, (DataNumber, SliceValue, ListValue, TupleValue)) for item in value.items
     ):

@@ -57,8 +57,7 @@ def of_data(
     device = next(arg.fake.device for arg in args if isinstance(arg, TensorValue))
     results = [vm.new_tensor(shape, dtype, device) for shape, dtype in shapes(vm.new_size())]
     given = tuple(
-        vm.tensor_variable(arg, dense=True) if isinstance(arg, TensorValue) else arg
-        for arg in args
+        vm.tensor_variable(arg, dense=True) if isinstance(arg, TensorValue) else arg for arg in args
     )
     targets = tuple(vm.variable(result) for result in results)
     vm.writer.add(DataSized(targets, op, given))

@@ -67,10 +67,10 @@ class Place:
 class State:
     """The state at one end of an arm.
 
-    `began` is the moment that it is relative to. `cells` maps a place's key to the place and its content there. `frame` is the state of the frame
-    that forked (None if it was left), `returned` what it returned or raised. `leaves` are the
-    bodies whose end this is: code for this state alone may be appended to each. `pending` comes
-    first where the program goes on from here.
+    `began` is the moment that it is relative to. `cells` maps a place's key to the place and its
+    content there. `frame` is the state of the frame that forked (None if it was left), `returned`
+    what it returned or raised. `leaves` are the bodies whose end this is: code for this state alone
+    may be appended to each. `pending` comes first where the program goes on from here.
     """
 
     cells: dict[Hashable, tuple[Place, Any]]
@@ -138,7 +138,9 @@ def _place(undo: Any, args: tuple[Any, ...]) -> Place | None:
 
 def take(vm: ControlMachine, point: Point, frame: Frame, end: Exit) -> State:
     """The state now, relative to a point before."""
-    cells = {key: (place, place.read()) for key, place in changes(vm.journal, point.position).items()}
+    cells = {
+        key: (place, place.read()) for key, place in changes(vm.journal, point.position).items()
+    }
     saved = frame.save() if end.kind in ("at", "yield") else None
     returned = frame.returned
     body = vm.writer.body

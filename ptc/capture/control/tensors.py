@@ -258,7 +258,7 @@ def recorded_call(
     vm: ControlMachine, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A tensor call, in the open block. Notes what it writes to."""
-    tensors = [v for v in _tensors((*args, *kwargs.values()))]
+    tensors = _tensors((*args, *kwargs.values()))
     versions = [version(value) for value in tensors]
     result = vm.plain_torch_call(op, target, args, kwargs)
     for value, before in zip(tensors, versions, strict=True):

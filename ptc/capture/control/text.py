@@ -106,7 +106,9 @@ def _formatted(vm: ControlMachine, value: Value, spec: str, conversion: str) -> 
         return TextValue((Formatted(number, spec, conversion),))
     if isinstance(value, DataListValue):
         if spec:
-            raise vm.type_error(f"unsupported format string passed to {value.cls.__name__}.__format__")
+            raise vm.type_error(
+                f"unsupported format string passed to {value.cls.__name__}.__format__"
+            )
         if value.cls is not list:
             raise GraphBreak("PTC-B006", f"{value.describe()} is formatted", "make it a list first")
         return TextValue((Formatted(value.text_variable(vm), "", "repr"),))

@@ -21,12 +21,10 @@ from ptc.graph.control import (
     Bind,
     Body,
     Compute,
-    DataSized,
     Emit,
     Item,
     ListItem,
     Raise,
-    ReadItem,
 )
 from ptc.graph.program import ProgramInput
 from ptc.support.diagnostics import Location
@@ -36,7 +34,17 @@ class Block:
     """A straight piece: a graph, what it takes in, and what it gives out by name."""
 
     __slots__ = (
-        "copies", "exports", "facts", "graph", "inputs", "is_new", "modes", "last_input", "nodes", "numbers", "writes",
+        "copies",
+        "exports",
+        "facts",
+        "graph",
+        "inputs",
+        "is_new",
+        "last_input",
+        "modes",
+        "nodes",
+        "numbers",
+        "writes",
     )  # fmt: skip
 
     def __init__(self) -> None:

@@ -63,8 +63,7 @@ def to_repr(vm: Machine, value: Value) -> Value:
         return ConstantValue(left + ", ".join(parts) + comma + right)
     if isinstance(value, DictValue) and value.cls is dict:
         pairs = [
-            f"{vm.repr(k).constant()}: {vm.repr(v).constant()}"
-            for k, v in vm.dict_items(value)
+            f"{vm.repr(k).constant()}: {vm.repr(v).constant()}" for k, v in vm.dict_items(value)
         ]
         return ConstantValue("{" + ", ".join(pairs) + "}")
     if isinstance(value, SetValue) and value.cls is set:

@@ -1,0 +1,54 @@
+"""Every model of the zoo as a library: results, text, exceptions, inputs and state as in eager.
+
+A build takes seconds, so that the default run has one or two models a theme and the rest is slow.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptc.support.diagnostics import CompileError
+from tests.zoo import harness
+from tests.zoo.case import Case
+from tests.zoo.catalog import SAMPLE, cases
+
+#: What capture does not take yet, by the code that it is refused with.
+REFUSED = {
+    "clock_arithmetic": "PTC-B011",  # a string as result
+    "try_except": "PTC-B011",
+    "fixed_point_restart": "PTC-B006",  # a list of strings that data decides
+    "report_table": "PTC-B006",
+    "roman_numerals": "PTC-B006",  # a string that grows in a loop
+    "breadth_first": "PTC-B006",  # a dictionary that gets keys in a loop
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def _parameters() -> list[Any]:
+    return [
+        pytest.param(case, id=name, marks=[] if name in SAMPLE else pytest.mark.slow)
+        for name, case in cases().items()
+        if name not in REFUSED
+    ]
+
+
+@pytest.mark.parametrize("case", _parameters())
+def test_a_library_does_what_eager_does(case: Case, tmp_path: Path) -> None:
+    harness.compare(harness.eager(case), harness.library(case, tmp_path))
+
+
+@pytest.mark.parametrize("case", _parameters())
+def test_one_graph_does_what_eager_does(case: Case) -> None:
+    harness.compare(harness.eager(case), harness.compiled(case, control_flow=True))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_taken_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as caught:
+        harness.library(cases()[name], tmp_path)
+    assert caught.value.code == REFUSED[name]
+    assert not list(tmp_path.iterdir())
