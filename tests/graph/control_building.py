@@ -214,7 +214,7 @@ class ControlBuilder:
                 inputs.append(known.get(variable.name, made))
             tracer.placeholder(variable.name, value)
             if isinstance(variable, NumberVar):
-                tracer.scalars[expression_of(value)] = next(reversed(tracer.graph.nodes))
+                tracer.scalars[expression_of(value)] = next(iter(reversed(tracer.graph.nodes)))
             fakes.append(value)
         with (
             torch.no_grad(),

@@ -1,5 +1,5 @@
-"""Greedy generation in plain Python, with a stop token and a cache of keys and values, as one library
-without Python: token for token what eager gives."""
+"""Greedy generation in plain Python, with a stop token and a cache of keys and values, as one
+library without Python: token for token what eager gives."""
 
 from __future__ import annotations
 
