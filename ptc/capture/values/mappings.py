@@ -351,6 +351,10 @@ class DictIterator(Value):
         return emit.advanced(start, self.position)
 
 
+#: What lies in a set where its content says.
+_HASHED_BY_CONTENT = (int, float, bool, str)
+
+
 class SetElements(BornDict):
     """Elements of a set by hash key. One that may be missing is a choice."""
 
@@ -404,6 +408,12 @@ class SetValue(Instance):
         values = list(self.elements.values())
         if len(values) < 2:
             return values
+        if any(value.cls in _HASHED_BY_CONTENT and not value.is_constant() for value in values):
+            raise GraphBreak(
+                "PTC-B006",
+                "the order of a set depends on elements that data decides",
+                "use a list, or a dictionary, which keeps the order of insertion",
+            )
         if all(value.is_constant() for value in values):
             table = {id(v.constant()): v for v in values}
             try:
