@@ -103,6 +103,20 @@ def test_import_does_not_load_torch(module: str) -> None:
     assert result.stdout.strip() == "[]"
 
 
+def test_capture_is_tested_without_torch() -> None:
+    """CI runs the tests of capture that are not named test_torch_* where torch is not installed."""
+    command = ["-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    where = ["-o", "addopts=", "tests/capture", "--ignore-glob=*/test_torch_*"]
+    code = (
+        f"import sys, runpy; sys.modules.update(dict.fromkeys({HEAVY!r}));"
+        f"sys.argv = {['pytest', *command[2:], *where]!r}; runpy.run_module('pytest', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+
+
 def test_product_does_not_use_peers() -> None:
     """Capture, lowering and code generation are ptc's own; peers belong in tests and ptc/bench."""
     peers = ("torch._dynamo", "torch._inductor")
