@@ -33,15 +33,16 @@ from ptc.artifact.forms import (
     compiled_form,
     functional_form,
     functional_text,
+    live_state,
     loop_form,
     loops_text,
     scheduled_form,
     verify_captured_form,
     verify_functional_form,
     written_names,
-    written_tensors,
 )
 from ptc.artifact.input_sets import SizeRange, input_sets
+from ptc.artifact.live_state import Session
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
@@ -585,19 +586,6 @@ def _write_weights(
     return write_image(path, names, tensors)
 
 
-@contextmanager
-def state_kept(programs: Sequence[Functional]) -> Iterator[None]:
-    """Give the model's tensors that the programs write their content back afterwards."""
-    targets = {id(live): live for program in programs for live in written_tensors(program)}
-    saved = {key: live.detach().clone() for key, live in targets.items()}
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for key, content in saved.items():
-                targets[key].copy_(content)
-
-
 def _verify(
     requests: Sequence[EntryRequest],
     programs: Sequence[Functional],
@@ -612,13 +600,13 @@ def _verify(
             entry = loaded.entry(info.name)
             ranges = [SizeRange(size.name, size.lower, size.upper) for size in info.sizes]
             sets = input_sets(request, ranges)
-            with state_kept(programs):
-                if isinstance(program, FunctionalControl):
-                    check = verify_control_entry(
-                        request.function, loaded, info.name, program.program, sets
-                    )
-                else:
-                    check = verify_entry(request.function, entry, sets)
+            state = live_state(program)
+            if isinstance(program, FunctionalControl):
+                check = verify_control_entry(
+                    request.function, loaded, info.name, program.program, sets, state
+                )
+            else:
+                check = verify_entry(request.function, entry, sets, state)
             log.notes.extend(note for note in check.notes if note not in log.notes)
             found.append(check)
         return found
@@ -695,7 +683,8 @@ def export_model(
     dumper.text("aten", lambda: print_program(aten))
     ranges = [SizeRange(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
     calls = [(s.args, s.kwargs) for s in input_sets(request, ranges) if not s.end] if check else []
-    checks = check_sets(aten, request.function, calls)
+    with Session(live_state(aten)).call():
+        checks = check_sets(aten, request.function, calls)
     path = output or Path(f"{name or request.name}.{format}")
     report = export(aten, format=format, output=path, checks=checks, settings=settings)
     return replace(report, notes=(*notes, *report.notes))

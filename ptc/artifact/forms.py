@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import torch
-
 from ptc.artifact.control import CompiledControl
 from ptc.artifact.describe import AnyCompiled, CompiledEntry
+from ptc.artifact.live_state import LiveState
 from ptc.autograd.control import FunctionalControl, functionalise_control
 from ptc.autograd.functionalise import functionalise
 from ptc.graph.control import ControlProgram
@@ -73,13 +72,12 @@ def written_names(functional: Functional) -> Iterator[str]:
             yield functional.inputs[output.target].name
 
 
-def written_tensors(functional: Functional) -> Iterator[torch.Tensor]:
-    """The model's own tensors that the program writes."""
+def live_state(functional: Functional) -> LiveState:
+    """What the user's function changes in the model's tensors and objects."""
     names = set(written_names(functional))
     owner = functional.program if isinstance(functional, FunctionalControl) else functional
-    for described in owner.inputs:
-        if described.live is not None and described.name in names:
-            yield described.live
+    written = (i.live for i in owner.inputs if i.live is not None and i.name in names)
+    return LiveState.of(written, owner.assigned)
 
 
 # --- for people and for tests -------------------------------------------------------------------

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
+from ptc.artifact.live_state import Session
 from ptc.hosting import LoadedArtifact
 from ptc.hosting.effects import UsersException
 from ptc.support.diagnostics import CompileError
@@ -39,14 +41,19 @@ class Observed:
 
 
 def observe_eager(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    session: Session,
 ) -> Observed:
     """Call `function` on copies of the arguments. Its texts are kept from the outside."""
     observed = Observed()
     given = copy.deepcopy((args, dict(kwargs)))
-    with _captured(observed.texts), torch.no_grad():
+    with session.call(), _captured(observed.texts), torch.no_grad():
         try:
-            observed.leaves = leaves(function(*given[0], **given[1]))
+            found = leaves(function(*given[0], **given[1]))
+            # A result may be a tensor of the model, which gets its content back
+            observed.leaves = pytree.tree_map_only(torch.Tensor, torch.clone, found)
         except Exception as error:
             observed.raised = exception_text(error)
     observed.arguments = leaves(given)

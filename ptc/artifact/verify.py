@@ -17,6 +17,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from ptc.artifact.input_sets import InputSet
+from ptc.artifact.live_state import LiveState, Session
 from ptc.artifact.widened import widened
 from ptc.support.diagnostics import CompileError
 
@@ -69,7 +70,7 @@ def double_reference(function: Callable[..., Any]) -> Callable[..., Any] | None:
         small = sum(8 * t.numel() for t in tensors) <= _MAX_DOUBLE_BYTES
         try:
             twin = copy.deepcopy(owner).double() if small else widened(owner)
-        except (RuntimeError, TypeError, NotImplementedError, AttributeError):
+        except Exception:  # a class may copy itself by code of its own
             return None
         call: Any = twin if owner is function else getattr(twin, str(function.__name__))
     else:
@@ -159,13 +160,16 @@ def verify_entry(
     function: Callable[..., Any],
     artifact: Callable[..., Any],
     sets: Iterable[InputSet],
+    state: LiveState,
 ) -> Verification:
     """Run `artifact` and eager `function` on every input set and compare all outputs.
 
-    Both see copies of the inputs, so that a model that writes into them is judged on equal terms.
-    Where the model itself fails at the end of a range there is nothing to compare; a note says so.
+    Both see copies of the inputs, so that a model that writes into them is judged on equal terms;
+    `state`, what the function changes, is put back. Where the model itself fails at the end of a
+    range there is nothing to compare; a note says so.
     """
     exact_run = double_reference(function)
+    eager_session, exact_session = Session(state), Session(state)
     checks: list[OutputCheck] = []
     notes: list[str] = []
     compared = 0
@@ -173,13 +177,16 @@ def verify_entry(
         args, kwargs = given.args, given.kwargs
         with torch.no_grad():
             try:
-                eager = flat_tensors(function(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+                with eager_session.call():
+                    result = function(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+                    eager = [tensor.clone() for tensor in flat_tensors(result)]
             except Exception as error:  # the user's code may raise anything
                 if not given.end:
                     raise
                 notes.append(_not_compared(given, error))
                 continue
-            exact = _run_exact(exact_run, args, kwargs)
+            with exact_session.call():
+                exact = _run_exact(exact_run, args, kwargs)
         compared += 1
         found = _compared(number, artifact, given, eager, exact)
         sizes = given.sizes if given.end else {}
@@ -225,7 +232,7 @@ def _run_exact(
     if run is None:
         return None
     try:
-        return flat_tensors(run(*args, **kwargs))
-    except (RuntimeError, TypeError, ValueError, IndexError):
+        return [tensor.clone() for tensor in flat_tensors(run(*args, **kwargs))]
+    except Exception:
         # Models that name float32 in forward cannot mix it with float64 weights.
         return None

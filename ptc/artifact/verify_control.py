@@ -15,23 +15,29 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
 from torch.utils import _pytree as pytree
 
 from ptc.artifact.input_sets import InputSet
-from ptc.artifact.observe import Emitted, Observed, observe_eager, observe_library
+from ptc.artifact.live_state import LiveState, Session
+from ptc.artifact.observe import (
+    Emitted,
+    Observed,
+    exception_text,
+    observe_eager,
+    observe_library,
+)
 from ptc.artifact.verify import OutputCheck, Verification, compare_output, double_reference
 from ptc.graph.control import ControlProgram
 from ptc.graph.control_coverage import Coverage
 from ptc.graph.control_run import run
 from ptc.hosting import LoadedArtifact
+from ptc.support.diagnostics import CompileError, InternalError
 
 #: Eager further than this from its float64 run took another path, or amplifies rounding: then the
 #: float64 run says nothing.
 _MAX_EAGER_ERROR = 1e-3
 #: How far numbers within texts may differ, relative to each.
 _TEXT_TOLERANCE = 2e-3
-_MAX_COPY_BYTES = 256 << 20
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -41,9 +47,11 @@ def verify_control_entry(
     entry: str,
     program: ControlProgram,
     sets: Iterable[InputSet],
+    state: LiveState,
 ) -> Verification:
-    """Run the entry and eager `function` on every input set and compare all that can be seen."""
-    comparison = _Comparison(function, artifact, entry, program)
+    """Run the entry and eager `function` on every input set and compare all that can be seen.
+    `state`, what the function changes, is put back."""
+    comparison = _Comparison(function, artifact, entry, program, state)
     first: InputSet | None = None
     for given in sets:
         first = first or given
@@ -58,7 +66,8 @@ def verify_control_entry(
 
 
 class _Comparison:
-    """Eager, its float64 run and the library, each with state of its own, call by call."""
+    """Eager, its float64 run, the interpreter and the library, each with state of its own, call by
+    call."""
 
     def __init__(
         self,
@@ -66,10 +75,11 @@ class _Comparison:
         artifact: LoadedArtifact,
         entry: str,
         program: ControlProgram,
+        state: LiveState,
     ) -> None:
         self.artifact, self.entry, self.program = artifact, entry, program
-        self.eager_call = _own_copy(function)
-        self.exact_call = double_reference(function)
+        self.eager_call, self.eager_session = function, Session(state)
+        self.exact_call, self.exact_session = double_reference(function), Session(state)
         self.coverage = Coverage(program)
         self.state: dict[str, Any] = {}  # the interpreter's
         self.checks: list[OutputCheck] = []
@@ -81,10 +91,12 @@ class _Comparison:
         number = self.compared
         keeps_state = bool(self.program.state or self.program.written)
         for _ in range(2 if keeps_state else 1):
-            eager = observe_eager(self.eager_call, given.args, given.kwargs)
+            eager = self.eager(given)
             exact = None
             if self.exact_call is not None:
-                exact = observe_eager(self.exact_call, given.args, given.kwargs)
+                exact = observe_eager(
+                    self.exact_call, given.args, given.kwargs, self.exact_session
+                )
             actual = observe_library(self.artifact, self.entry, given.args, given.kwargs)
             fails = eager.raised is not None and actual.raised is None
             if tentative and (actual.failure or fails):
@@ -93,7 +105,8 @@ class _Comparison:
                 self.notes.append(_not_compared(given, eager))
                 return
             found = _compared(number, actual, eager, exact)
-            if not all(check.passed for check in found) and self.is_sensitive(given, eager):
+            passed = all(check.passed for check in found)
+            if not passed and self.is_sensitive(given, eager):
                 self.notes.append(
                     f"input set {number} is not judged: eager's own result is another one when its "
                     "inputs change in their last digits"
@@ -101,8 +114,32 @@ class _Comparison:
                 return
             sizes = given.sizes if given.end else {}
             self.checks += [replace(check, sizes=sizes) for check in found]
-            _cover(self.artifact, self.entry, self.program, given, self.state, self.coverage)
+            if passed:
+                self.cover(given, eager)
         self.compared += 1
+
+    def eager(self, given: InputSet) -> Observed:
+        return observe_eager(self.eager_call, given.args, given.kwargs, self.eager_session)
+
+    def cover(self, given: InputSet, eager: Observed) -> None:
+        """Count the arms of one call. Raises InternalError where the interpreter fails and eager
+        does not: then the program is not what it says."""
+        args, kwargs = copy.deepcopy((given.args, dict(given.kwargs)))
+        loaded = self.artifact.entry(self.entry)
+        names = [info.name for info in loaded.info.inputs]
+        inputs = dict(zip(names, loaded.flat(args, kwargs), strict=True))
+        try:
+            run(self.program, inputs, self.state, emit=_silent, coverage=self.coverage)
+        except (InternalError, CompileError):
+            raise
+        except Exception as error:
+            found = exception_text(error)
+            if eager.raised is None or eager.raised[0] != found[0]:
+                raise InternalError(
+                    "check",
+                    f"the reference interpreter raises {_shown(found)}, "
+                    f"eager {_shown(eager.raised)}",
+                ) from error
 
     def is_sensitive(self, given: InputSet, eager: Observed) -> bool:
         """Whether eager itself differs as a library must not when inputs change by rounding: a
@@ -111,7 +148,7 @@ class _Comparison:
             return False
         for seed in range(_ROUNDINGS):
             near = _changed(given, partial(_rounded, torch.Generator().manual_seed(seed)))
-            other = observe_eager(self.eager_call, near.args, near.kwargs)
+            other = self.eager(near)
             other.arguments = eager.arguments
             if not all(check.passed for check in _compared(0, other, eager, None)):
                 return True
@@ -154,39 +191,8 @@ _CHANGES: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
 )
 
 
-def _own_copy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function on a copy of its module, so that its state is left as it is."""
-    owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
-    if not isinstance(owner, nn.Module):
-        return function
-    size = sum(t.numel() * t.element_size() for t in (*owner.parameters(), *owner.buffers()))
-    if size > _MAX_COPY_BYTES:
-        return function
-    try:
-        twin = copy.deepcopy(owner)
-    except (RuntimeError, TypeError, NotImplementedError, AttributeError):
-        return function
-    return twin if owner is function else getattr(twin, str(function.__name__))
-
-
-def _cover(
-    artifact: LoadedArtifact,
-    entry: str,
-    program: ControlProgram,
-    given: InputSet,
-    state: dict[str, Any],
-    coverage: Coverage,
-) -> None:
-    """Count the arms of one call."""
-    args, kwargs = copy.deepcopy((given.args, dict(given.kwargs)))
-    loaded = artifact.entry(entry)
-    values = loaded.flat(args, kwargs)
-    names = [info.name for info in loaded.info.inputs]
-    inputs = dict(zip(names, values, strict=True))
-    try:
-        run(program, inputs, state, emit=lambda *_: None, coverage=coverage)
-    except Exception:  # the model's own exceptions end the run where eager's ends
-        return
+def _silent(*_: str) -> None:
+    """What the interpreter writes has been seen from eager."""
 
 
 def _compared(

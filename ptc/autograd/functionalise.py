@@ -195,6 +195,7 @@ def _finish(
         arguments=captured.arguments,
         result=captured.result,
         name=captured.name,
+        assigned=captured.assigned,
     )
 
 

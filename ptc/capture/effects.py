@@ -49,6 +49,7 @@ class Effects:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.log: dict[tuple[Any, ...], Any] = {}
+        self._assigned: dict[tuple[int, str], tuple[Any, str]] = {}
         self._driven = 0
 
     @contextlib.contextmanager
@@ -84,8 +85,18 @@ class Effects:
         return changed
 
     def attribute_written(self, value: Instance, name: str, was_read: bool = True) -> None:
+        if value.obj is not NO_OBJECT:
+            self.assigned(value.obj, name)
         if value.source is not None or value.obj is not NO_OBJECT:
             self._add(("attribute", id(value), name), (value, name, was_read))
+
+    def assigned(self, owner: Any, name: str) -> None:
+        """A path through the program assigns to this attribute, or key, of a live object."""
+        self._assigned[id(owner), name] = (owner, name)
+
+    def all_assigned(self) -> tuple[tuple[Any, str], ...]:
+        """What `assigned` was told of, on paths that ended as well."""
+        return tuple(self._assigned.values())
 
     def changed_globals(self, namespace: Globals) -> None:
         self._add(("globals", id(namespace)), namespace)

@@ -141,6 +141,7 @@ def whole_program(
     program.result = structure
     program.location = frame.location()
     program.notes = notes
+    program.assigned = vm.effects.all_assigned()
     return program
 
 

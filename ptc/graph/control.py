@@ -296,6 +296,7 @@ class ControlProgram:
     written     names of inputs (user's tensors, buffers) that the program writes to: an input is
                 written in place, a buffer keeps its value in the session.
     dims        ranges of the symbols of the inputs; `sizes` those of all other symbols.
+    assigned    as in CapturedProgram.
     """
 
     inputs: tuple[ProgramInput, ...]
@@ -314,6 +315,7 @@ class ControlProgram:
     name: str = "model"
     location: Location | None = None
     notes: tuple[str, ...] = ()
+    assigned: tuple[tuple[Any, str], ...] = ()
 
 
 def walk(body: Body) -> Iterator[Item]:

@@ -132,6 +132,8 @@ class CapturedProgram:
     dims         symbolic sizes by symbol name (`s0`), as they occur in `meta["val"]` shapes.
     declared     `dims` and the sizes that turned out to be fixed, or equal to another one.
     notes        what the user should know of the capture, a sentence each.
+    assigned     attributes of live objects (of a dict: keys) that a call of the user's function
+                 may assign to: the object and the name. Empty for a segment.
     fake_mode    the FakeTensorMode (with ShapeEnv) of all `meta["val"]`.
     conditions   for a part of a program with control flow: what is known of its symbolic sizes
                  where it runs (a condition -> its truth, or None).
@@ -147,6 +149,7 @@ class CapturedProgram:
     name: str = "model"
     location: Location | None = None
     notes: tuple[str, ...] = ()
+    assigned: tuple[tuple[Any, str], ...] = ()
     conditions: Callable[[Any], bool | None] | None = None
     declared: Mapping[str, DimRange] = field(default_factory=dict[str, DimRange])
 
@@ -156,7 +159,8 @@ class AtenProgram:
     """The functional form: core ATen and `ptc::` operators, no mutation, no aliasing operators'
     side effects. The graph returns a flat tuple described by `outputs`: the user's outputs first,
     then the new values of mutated inputs (`WRITE_BACK`). `inputs` keeps order and length of the
-    captured program's; an input that nothing reads keeps its placeholder.
+    captured program's; an input that nothing reads keeps its placeholder. `assigned` is that of the
+    captured program.
     """
 
     graph: torch.fx.GraphModule
@@ -167,3 +171,4 @@ class AtenProgram:
     arguments: Structure | None = None
     result: Structure | None = None
     name: str = "model"
+    assigned: tuple[tuple[Any, str], ...] = ()

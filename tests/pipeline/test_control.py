@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from ptc.support.diagnostics import CompileError
+from ptc.artifact import verify_control
+from ptc.support.diagnostics import CompileError, InternalError
 from tests.codegen.control_library import build
 from tests.graph.control_building import ControlBuilder
 from tests.graph.control_samples import SAMPLES
@@ -99,10 +100,13 @@ def test_where_rounding_decides_is_not_judged(tmp_path: Path, monkeypatch: Any) 
         build({"forward": program}, tmp_path, monkeypatch, Branch(), away, check=True)
 
 
-def test_the_model_is_left_as_it_was(tmp_path: Path, monkeypatch: Any) -> None:
-    model = Stateful()
-    x = torch.tensor([1.0, 2.0])
-    program = SAMPLES["state"].build()
-    build({"forward": program}, tmp_path, monkeypatch, model, (x,), check=True)
-    assert model.steps == 0
-    assert model.total.tolist() == [0, 0]
+def test_a_fault_of_the_interpreter_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+    """Only what the model itself raises ends a run of it."""
+
+    def run(*_: Any, **__: Any) -> Any:
+        raise KeyError("n3")
+
+    monkeypatch.setattr(verify_control, "run", run)
+    program, x = SAMPLES["branch"].build(), torch.ones(2, 3)
+    with pytest.raises(InternalError, match="interpreter raises KeyError.*eager nothing"):
+        build({"forward": program}, tmp_path, monkeypatch, Branch(), (x,), check=True)

@@ -255,6 +255,8 @@ def finish(
         name=name,
         location=frame.location(),
         notes=(*notes, *vm.notes),
+        # In this process the objects are set by who makes the call
+        assigned=() if arguments is None else vm.effects.all_assigned(),
     )
 
 

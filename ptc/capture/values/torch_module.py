@@ -107,6 +107,8 @@ def set_module_attribute(vm: TorchMachine, module: Value, name: str, value: Valu
     mapping = module.attribute(vm, target)
     assert isinstance(mapping, DictValue)
     mapping.setitem(vm, ConstantValue(name), value)
+    if mapping.obj is not NO_OBJECT:
+        vm.effects.assigned(mapping.obj, name)
     if target == "_buffers":
         vm.buffer_set(module, name, value)
 

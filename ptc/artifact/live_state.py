@@ -1,0 +1,97 @@
+"""What a model's own code changes while it is run for a comparison, put back afterwards.
+
+Takes what a program says of the live objects that its user's function writes: tensors, and
+attributes. Gives sessions: each starts from the state at hand and goes on where its last call
+ended, and none of them leaves a trace. Must not know why the function is run.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """The state that calls of a function may change. `assigned`: objects with the name of an
+    attribute, dicts with a key."""
+
+    tensors: tuple[torch.Tensor, ...]
+    assigned: tuple[tuple[Any, str], ...]
+
+    @staticmethod
+    def of(tensors: Iterable[torch.Tensor], assigned: Iterable[tuple[Any, str]]) -> LiveState:
+        """The places once each."""
+        distinct = {id(tensor): tensor for tensor in tensors}
+        places = {(id(owner), name): (owner, name) for owner, name in assigned}
+        return LiveState(tuple(distinct.values()), tuple(places.values()))
+
+    def save(self) -> _Saved:
+        contents = tuple(tensor.detach().clone() for tensor in self.tensors)
+        return _Saved(contents, tuple(_read(*place) for place in self.assigned))
+
+    def put(self, saved: _Saved) -> None:
+        with torch.no_grad():
+            for tensor, content in zip(self.tensors, saved.contents, strict=True):
+                tensor.copy_(content)
+        for place, value in zip(self.assigned, saved.attributes, strict=True):
+            _write(*place, value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    contents: tuple[torch.Tensor, ...]
+    attributes: tuple[Any, ...]
+
+
+class Session:
+    """A row of calls with state of their own, which begins as what the live objects hold."""
+
+    def __init__(self, state: LiveState) -> None:
+        self._state = state
+        self._left: _Saved | None = None
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """One call: it finds what the last one left, and the live objects keep what they held."""
+        before = self._state.save()
+        try:
+            if self._left is not None:
+                self._state.put(self._left)
+            yield
+            self._left = self._state.save()
+        finally:
+            self._state.put(before)
+
+
+def _read(owner: Any, name: str) -> Any:
+    if isinstance(owner, dict):
+        return dict[Any, Any].get(owner, name, _ABSENT)
+    if _is_slot(owner, name):
+        return getattr(owner, name, _ABSENT)
+    return vars(owner).get(name, _ABSENT)
+
+
+def _write(owner: Any, name: str, value: Any) -> None:
+    """As Python stores it, past what classes make of assignments."""
+    if isinstance(owner, dict):
+        if value is not _ABSENT:
+            dict[Any, Any].__setitem__(owner, name, value)
+        else:
+            dict[Any, Any].pop(owner, name, None)
+    elif value is not _ABSENT:
+        (type if isinstance(owner, type) else object).__setattr__(owner, name, value)
+    elif _read(owner, name) is not _ABSENT:
+        (type if isinstance(owner, type) else object).__delattr__(owner, name)
+
+
+def _is_slot(owner: Any, name: str) -> bool:
+    found = (vars(cls)[name] for cls in type(owner).__mro__ if name in vars(cls))
+    return isinstance(next(found, None), types.MemberDescriptorType)
