@@ -15,6 +15,7 @@ from typing import Any
 from torch import nn
 
 from ptc import pipeline
+from ptc.artifact.reports import BuildReport
 from ptc.exporters.api import ExportReport
 from ptc.hosting import LoadedArtifact, load
 from ptc.hosting.input_spec import parse_dynamic
@@ -35,7 +36,7 @@ class Artifact:
     library: Path
     header: Path
     manifest: Path
-    report: pipeline.BuildReport
+    report: BuildReport
 
     def load(self) -> LoadedArtifact:
         """The library as a callable."""

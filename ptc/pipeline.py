@@ -26,6 +26,7 @@ from ptc.artifact.describe import (
     describe,
     weights_info,
 )
+from ptc.artifact.entry_capture import capture_entry, unbounded, without_ones
 from ptc.artifact.forms import (
     Functional,
     Loops,
@@ -44,14 +45,13 @@ from ptc.artifact.forms import (
 from ptc.artifact.input_sets import SizeRange, input_sets
 from ptc.artifact.live_state import Session
 from ptc.artifact.prepared import store_prepared
+from ptc.artifact.reports import BuildReport, entry_report
 from ptc.artifact.sections import Placed, add_sections, append_content
 from ptc.artifact.verify import Verification, verify_entry
 from ptc.artifact.verify_control import verify_control_entry
 from ptc.artifact.weights import WeightImage, write_image
 from ptc.autograd.control import FunctionalControl, functionalise_control
 from ptc.autograd.functionalise import functionalise
-from ptc.capture.api import DynamicSpec as SymbolicSizes
-from ptc.capture.api import capture_program
 from ptc.codegen import toolchain
 from ptc.codegen.entry import AnyEntry
 from ptc.codegen.generate import Generated, generate, with_manifest
@@ -62,12 +62,11 @@ from ptc.graph.control import ControlProgram
 from ptc.graph.control_outline import constructs
 from ptc.graph.printer import print_program
 from ptc.graph.program import AtenProgram, CapturedProgram
-from ptc.graph.small_sizes import require_small_sizes
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
-from ptc.hosting.manifest import EntryInfo, TensorInfo, to_text
+from ptc.hosting.manifest import EntryInfo, to_text
 from ptc.hosting.seal import WEIGHTS_SECTION, seal
-from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
+from ptc.loader.model import EntryRequest
 from ptc.loops.nodes import BufferKind, Program
 from ptc.schedule.control import lower_control, schedule_control
 from ptc.schedule.lower import lower
@@ -186,46 +185,6 @@ class BuildOptions:
     jobs: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
-    """An input or output as people read it: `x`, `f32`, `[batch, 10]`."""
-
-    name: str
-    dtype: str
-    shape: str
-
-
-@dataclass(frozen=True, slots=True)
-class EntryReport:
-    """One entry of a library: its signature, size, and how it compared with eager.
-
-    `worst_error` is relative to the largest value of the output, `checked` counts input sets.
-    """
-
-    name: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    operators: int
-    kernels: int
-    worst_error: float | None
-    checked: int
-
-
-@dataclass(frozen=True, slots=True)
-class BuildReport:
-    """What was built. `size` and `weights_bytes` in bytes, `seconds` by stage."""
-
-    library: Path
-    header: Path
-    manifest: Path
-    files: tuple[Path, ...]
-    entries: tuple[EntryReport, ...]
-    size: int
-    weights_bytes: int
-    seconds: Mapping[str, float]
-    notes: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class _Log:
     """Seconds by stage, and what the user should be told."""
@@ -255,10 +214,10 @@ def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> Bui
     try:
         return _build_library(entries, options, log)
     except _DiffersAtEnd as found:
-        narrowed = [_without_ones(request) for request in entries]
+        narrowed = [without_ones(request) for request in entries]
         if found.lowest != 1 or not any(narrowed):
             raise
-        names = ", ".join(sorted({f"`{d.name}`" for r in entries for d in _unbounded(r)}))
+        names = ", ".join(sorted({f"`{d.name}`" for r in entries for d in unbounded(r)}))
         why = found.diagnostic.message
         log.notes.append(f"{names}: sizes from 2 on, because the model treats 1 apart: {why}")
         again = [
@@ -332,7 +291,7 @@ def _build_library(
         manifest=manifest,
         files=tuple(contents),
         entries=tuple(
-            _entry_report(info, check) for info, check in zip(staged.infos, checks, strict=True)
+            entry_report(info, check) for info, check in zip(staged.infos, checks, strict=True)
         ),
         size=library.stat().st_size,
         weights_bytes=staged.weights_bytes,
@@ -364,27 +323,6 @@ def _require_stage(stage: str | None) -> None:
         raise CompileError(
             "PTC-U003", f"unknown stage `{stage}`", hint=f"choose one of {', '.join(STAGES)}"
         )
-
-
-def _entry_report(info: EntryInfo, check: Verification | None) -> EntryReport:
-    names = {size.symbol: size.name for size in info.sizes}
-    worst = check.worst if check is not None else None
-    return EntryReport(
-        name=info.name,
-        inputs=tuple(_port(tensor, names) for tensor in info.inputs),
-        outputs=tuple(_port(tensor, names) for tensor in info.outputs),
-        operators=info.operators,
-        kernels=info.kernels,
-        worst_error=worst.error if worst is not None else None,
-        checked=check.input_sets if check is not None else 0,
-    )
-
-
-def _port(tensor: TensorInfo, names: Mapping[str, str]) -> Port:
-    shape = ", ".join(
-        re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), str(dim)) for dim in tensor.shape
-    )
-    return Port(tensor.name, tensor.dtype, f"[{shape}]")
 
 
 def _functional(
@@ -424,86 +362,6 @@ def _scheduled(
         scheduled = scheduled_form(loops, how)
     dumper.text("scheduled", lambda: loops_text(scheduled))
     return None if options.stop_after == "scheduled" else scheduled
-
-
-def capture_entry(
-    request: EntryRequest, notes: list[str] | None = None
-) -> CapturedProgram | ControlProgram:
-    """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed.
-
-    A size for which the user gave no range, and of which the program treats 1 apart (broadcasting),
-    is taken to be at least 2; `notes` then says so.
-    """
-    try:
-        captured = _capture(request, request.dynamic)
-    except CompileError as error:
-        if error.code != "PTC-B009":
-            raise
-        captured = _capture_narrowed(request)
-        if captured is None:
-            captured = _capture(request, request.dynamic, branch_on_sizes=True)
-        elif notes is not None:
-            names = ", ".join(sorted({f"`{d.name}`" for d in _unbounded(request)}))
-            notes.append(
-                f"{names}: sizes from 2 on, because {error.diagnostic.location} treats 1 apart; "
-                "a range such as `[1..64]` asks for all or an error"
-            )
-    if notes is not None:
-        notes.extend(note for note in captured.notes if note not in notes)
-    return captured
-
-
-def _capture_narrowed(request: EntryRequest) -> CapturedProgram | ControlProgram | None:
-    """The program for sizes from 2 on where none was given; None if 2 is not apart either."""
-    narrowed = _without_ones(request)
-    if narrowed is None:
-        return None
-    try:
-        return _capture(request, narrowed)
-    except CompileError as error:
-        if error.code != "PTC-B009":
-            raise
-        return None
-
-
-def _capture(
-    request: EntryRequest, spec: DynamicSpec | None, *, branch_on_sizes: bool = False
-) -> CapturedProgram | ControlProgram:
-    dims = {
-        path: {number: (dim.name, dim.lower, dim.upper) for number, dim in sizes.items()}
-        for path, sizes in (spec or {}).items()
-    }
-    with torch.no_grad():
-        captured = capture_program(
-            request.function,
-            request.args,
-            dict(request.kwargs),
-            dynamic=SymbolicSizes(dims) if dims else None,
-            name=request.name,
-            branch_on_sizes=branch_on_sizes,
-        )
-    if isinstance(captured, CapturedProgram):
-        require_small_sizes(captured)
-    return captured
-
-
-def _unbounded(request: EntryRequest) -> list[DynamicDim]:
-    """The dimensions that were named without a range."""
-    dims = [dim for sizes in (request.dynamic or {}).values() for dim in sizes.values()]
-    return [dim for dim in dims if dim.lower == 1 and dim.upper is None]
-
-
-def _without_ones(request: EntryRequest) -> DynamicSpec | None:
-    """The request's sizes with 2 as the least one where none was given; None if all have ranges."""
-    if not _unbounded(request):
-        return None
-    return {
-        path: {
-            number: replace(dim, lower=2) if dim.lower == 1 and dim.upper is None else dim
-            for number, dim in sizes.items()
-        }
-        for path, sizes in (request.dynamic or {}).items()
-    }
 
 
 @dataclass(frozen=True, slots=True)

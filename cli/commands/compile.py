@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ptc.artifact.reports import BuildReport, EntryReport
 from ptc.hosted.build import HostedReport, build_hosted
 from ptc.loader import load
-from ptc.pipeline import BuildOptions, BuildReport, EntryReport, build_library
+from ptc.pipeline import BuildOptions, build_library
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 

@@ -94,9 +94,7 @@ class _Comparison:
             eager = self.eager(given)
             exact = None
             if self.exact_call is not None:
-                exact = observe_eager(
-                    self.exact_call, given.args, given.kwargs, self.exact_session
-                )
+                exact = observe_eager(self.exact_call, given.args, given.kwargs, self.exact_session)
             actual = observe_library(self.artifact, self.entry, given.args, given.kwargs)
             fails = eager.raised is not None and actual.raised is None
             if tentative and (actual.failure or fails):

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from ptc.artifact.describe import codegen_entry
+from ptc.artifact.entry_capture import capture_entry
 from ptc.artifact.forms import (
     Captured,
     captured_text,
@@ -37,7 +38,6 @@ from ptc.graph.control import ControlProgram, segment_numbers, walk
 from ptc.graph.control import Segment as ControlSegment
 from ptc.graph.control_outline import Construct, constructs
 from ptc.loader.model import EntryRequest
-from ptc.pipeline import capture_entry
 from ptc.schedule.passes import Options
 from ptc.support.diagnostics import CompileError, Diagnostic, Location
 from ptc.support.wording import counted

@@ -1,0 +1,99 @@
+"""From a request to its captured program, with the sizes that it is made for.
+
+Owns what becomes of sizes for which the user gave no range. How capture works is its package's
+business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from ptc.capture.api import DynamicSpec as SymbolicSizes
+from ptc.capture.api import capture_program
+from ptc.graph.control import ControlProgram
+from ptc.graph.program import CapturedProgram
+from ptc.graph.small_sizes import require_small_sizes
+from ptc.loader.model import DynamicDim, DynamicSpec, EntryRequest
+from ptc.support.diagnostics import CompileError
+
+
+def capture_entry(
+    request: EntryRequest, notes: list[str] | None = None
+) -> CapturedProgram | ControlProgram:
+    """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed.
+
+    A size for which the user gave no range, and of which the program treats 1 apart (broadcasting),
+    is taken to be at least 2; `notes` then says so.
+    """
+    try:
+        captured = _capture(request, request.dynamic)
+    except CompileError as error:
+        if error.code != "PTC-B009":
+            raise
+        captured = _capture_narrowed(request)
+        if captured is None:
+            captured = _capture(request, request.dynamic, branch_on_sizes=True)
+        elif notes is not None:
+            names = ", ".join(sorted({f"`{d.name}`" for d in unbounded(request)}))
+            notes.append(
+                f"{names}: sizes from 2 on, because {error.diagnostic.location} treats 1 apart; "
+                "a range such as `[1..64]` asks for all or an error"
+            )
+    if notes is not None:
+        notes.extend(note for note in captured.notes if note not in notes)
+    return captured
+
+
+def _capture_narrowed(request: EntryRequest) -> CapturedProgram | ControlProgram | None:
+    """The program for sizes from 2 on where none was given; None if 2 is not apart either."""
+    narrowed = without_ones(request)
+    if narrowed is None:
+        return None
+    try:
+        return _capture(request, narrowed)
+    except CompileError as error:
+        if error.code != "PTC-B009":
+            raise
+        return None
+
+
+def _capture(
+    request: EntryRequest, spec: DynamicSpec | None, *, branch_on_sizes: bool = False
+) -> CapturedProgram | ControlProgram:
+    dims = {
+        path: {number: (dim.name, dim.lower, dim.upper) for number, dim in sizes.items()}
+        for path, sizes in (spec or {}).items()
+    }
+    with torch.no_grad():
+        captured = capture_program(
+            request.function,
+            request.args,
+            dict(request.kwargs),
+            dynamic=SymbolicSizes(dims) if dims else None,
+            name=request.name,
+            branch_on_sizes=branch_on_sizes,
+        )
+    if isinstance(captured, CapturedProgram):
+        require_small_sizes(captured)
+    return captured
+
+
+def unbounded(request: EntryRequest) -> list[DynamicDim]:
+    """The dimensions that were named without a range."""
+    dims = [dim for sizes in (request.dynamic or {}).values() for dim in sizes.values()]
+    return [dim for dim in dims if dim.lower == 1 and dim.upper is None]
+
+
+def without_ones(request: EntryRequest) -> DynamicSpec | None:
+    """The request's sizes with 2 as the least one where none was given; None if all have ranges."""
+    if not unbounded(request):
+        return None
+    return {
+        path: {
+            number: replace(dim, lower=2) if dim.lower == 1 and dim.upper is None else dim
+            for number, dim in sizes.items()
+        }
+        for path, sizes in (request.dynamic or {}).items()
+    }
