@@ -79,36 +79,38 @@ class _Writer:
         return f"{name}{''.join(terms)}"
 
 
-def _ordered(writer: _Writer, count: Index | None, descending: bool) -> KernelCode:
-    """The first `count` of each line's order (None: all)."""
+def _ordered(writer: _Writer, routine: str, options: Sequence[str]) -> KernelCode:
+    """Values and positions of each line, by `NAME_line` with `NAME_scratch` of ptc_NAME.h."""
     x, (values, positions) = writer.inputs[0], writer.outputs
+    header = {f"ptc_{routine}.h"}
     rank = max(len(x.shape), 1)
     dim = int(writer.kernel.attrs["dim"]) % rank  # type: ignore[call-overload]
-    element = ELEMENT[x.dtype]
     if not x.shape:
-        return writer.code(["out0[0] = in0[0];", "out1[0] = 0;", "(void)run;"], {"ptc_sort.h"})
+        return writer.code(["out0[0] = in0[0];", "out1[0] = 0;", "(void)run;"], header)
     n = writer.text(x.shape[dim])
-    k = n if count is None else writer.text(count)
     loops, depth = writer.lines_of(dim)
-    call = (
-        f"{'  ' * depth}sort_line({writer.line_start('in0', x, dim)}, "
-        f"{writer.text(x.strides[dim])}, {n}, {k}, {'true' if descending else 'false'}, "
-        f"{writer.line_start('out0', values, dim)}, {writer.text(values.strides[dim])}, "
-        f"{writer.line_start('out1', positions, dim)}, {writer.text(positions.strides[dim])}, "
-        "scratch);"
-    )
-    reserve = f"void* const scratch = run->reserve(sort_scratch<{element}>({n}));"
+    arguments = [writer.line_start("in0", x, dim), writer.text(x.strides[dim]), n, *options]
+    for name, buffer in (("out0", values), ("out1", positions)):
+        arguments += [writer.line_start(name, buffer, dim), writer.text(buffer.strides[dim])]
+    call = f"{'  ' * depth}{routine}_line({', '.join(arguments)}, scratch);"
+    size = f"{routine}_scratch<{ELEMENT[x.dtype]}>({n})"
+    reserve = f"void* const scratch = run->reserve({size});"
     failed = "if (!scratch) return STATUS_MEMORY;"
-    return writer.code([reserve, failed, *loops, call], {"ptc_sort.h"})
+    return writer.code([reserve, failed, *loops, call], header)
 
 
 def _sort(writer: _Writer) -> KernelCode:
-    return _ordered(writer, None, bool(writer.kernel.attrs["descending"]))
+    return _ordered(writer, "sort", [_flag(writer.kernel.attrs["descending"])])
 
 
 def _topk(writer: _Writer) -> KernelCode:
-    count = writer.number(writer.kernel.attrs["k"])
-    return _ordered(writer, count, bool(writer.kernel.attrs["largest"]))
+    attrs = writer.kernel.attrs
+    count = writer.text(writer.number(attrs["k"]))
+    return _ordered(writer, "topk", [count, _flag(attrs["largest"]), _flag(attrs["ordered"])])
+
+
+def _flag(value: object) -> str:
+    return "true" if value else "false"
 
 
 ROUTINES: Mapping[str, Callable[[_Writer], KernelCode]] = {"sort": _sort, "topk": _topk}

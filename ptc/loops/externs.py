@@ -50,7 +50,11 @@ def sort(inputs: Sequence[Array], outputs: Sequence[Array], attrs: Mapping[str, 
 
 @extern("topk")
 def topk(inputs: Sequence[Array], outputs: Sequence[Array], attrs: Mapping[str, Any]) -> None:
-    """The first `k` of the sorted order: values, indices (i64) along `dim`; `largest`."""
+    """The first `k` of the sorted order: values, indices (i64) along `dim`; `largest`.
+
+    Which of equal elements are taken, and the order of equal ones, is open, and so is the order of
+    all unless `ordered`: in C++ both are torch's.
+    """
     dim = attrs["dim"]
     order = np.take(_order(inputs[0], dim, bool(attrs["largest"])), range(attrs["k"]), axis=dim)
     outputs[0][...] = np.take_along_axis(inputs[0], order, dim)

@@ -50,7 +50,7 @@ def lower_sort_stable(
 def lower_topk(
     ctx: LoweringContext, x: TensorValue, k: Size, dim: int, largest: bool, ordered: bool
 ) -> tuple[TensorValue, TensorValue]:
-    """The k largest (or smallest), in order whether asked for or not."""
+    """The k largest (or smallest). The routine chooses among equal ones."""
     count = ctx.size(k)
     if not x.shape:
         if count.constant != 1:
@@ -59,7 +59,7 @@ def lower_topk(
             )
         return x, _first_position(ctx)
     dim = normal_dim(dim, len(x.shape))
-    attrs = {"dim": dim, "k": count, "largest": bool(largest)}
+    attrs = {"dim": dim, "k": count, "largest": bool(largest), "ordered": bool(ordered)}
     return _ordered(ctx, "topk", x, replace_at(x.shape, dim, count), attrs)
 
 

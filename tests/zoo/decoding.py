@@ -299,6 +299,7 @@ CASES = (
                 torch.tensor([0.0, -0.2, -0.4]),
                 torch.arange(6).reshape(3, 2),
             ),
+            (torch.full((3, 5), -1.5), torch.zeros(3), torch.arange(6).reshape(3, 2)),  # ties
         ),
         ("zip", "divmod", "continue", "list result"),
     ),
