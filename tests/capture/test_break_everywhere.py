@@ -3,18 +3,14 @@ equally."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import snippets
-from python_capture import Dispatcher
-from test_snippets import observe, same
-
 from ptc.capture.code import analyse, decode
+from tests.capture import snippets
+from tests.capture.python_capture import Dispatcher
+from tests.capture.test_snippets import observe, same
 
 FUNCTIONS = {function.__name__: (function, args) for function, args in reversed(snippets.CASES)}
 STRIDE = 9  # each case breaks at every ninth instruction, starting at its own offset

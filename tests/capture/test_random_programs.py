@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import copy
 import random
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from python_capture import Dispatcher
-from random_programs import ProgramMaker
-from test_snippets import same
-
 from ptc.capture.code import analyse, build_function, decode
+from tests.capture.python_capture import Dispatcher
+from tests.capture.random_programs import ProgramMaker
+from tests.capture.test_snippets import same
 
 SEEDS = range(40)
 BREAKS = 3

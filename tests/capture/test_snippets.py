@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import snippets
-from python_capture import Dispatcher
+from tests.capture import snippets
+from tests.capture.python_capture import Dispatcher
 
 
 def observe(run: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -12,14 +10,12 @@ import pytest
 import torch
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).parent))
-from torch_capture import TorchDispatcher
-
 from ptc.capture import api
 from ptc.capture.code import analyse, decode
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.torch_machine import TorchMachine
+from tests.capture.torch_capture import TorchDispatcher
 
 STRIDE = 12  # one break in so many instructions
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-sys.path.insert(0, str(Path(__file__).parent))
-from test_torch_segments import same
-from torch_capture import TorchDispatcher
+from tests.capture.test_torch_segments import same
+from tests.capture.torch_capture import TorchDispatcher
 
 torch.manual_seed(0)
 x = torch.randn(2, 5, 8)

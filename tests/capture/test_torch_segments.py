@@ -5,16 +5,13 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).parent))
-from torch_capture import TorchDispatcher
+from tests.capture.torch_capture import TorchDispatcher
 
 
 def run_both(fn: Any, *args: Any, calls: int = 2, **kwargs: Any) -> TorchDispatcher:
