@@ -1,7 +1,8 @@
 """Torch functions whose fake results would fix symbolic sizes, in forms that keep them.
 
 Their C++ code asks for sizes as numbers. The forms take the same arguments on fake tensors and give
-results of the same shapes and types; what a program computes is not their business.
+results of the same shapes and types; what a program computes is not their business. `sliced` is the
+view that a slice is where data decides its bounds.
 """
 
 from __future__ import annotations
@@ -67,6 +68,31 @@ def _cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = No
     """Torch asks for more than 25 rows, from which on it computes another way."""
     lead = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     return x1.new_empty((*lead, x1.shape[-2], x2.shape[-2]))
+
+
+def sliced(x: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> Tensor:
+    """`x[start:end:step]` along a dimension, by one comparison after the other. Torch joins them
+    into conditions, and makes up a size where those leave it open."""
+    if x.dim() == 0:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    sizes, strides = list(x.shape), list(x.stride())
+    size, stride = x.size(dim), strides[dim]
+    first = 0 if start is None else _bound(start, size)
+    last = size if end is None else _bound(end, size)
+    length = last - first if last >= first else 0
+    sizes[dim] = (length + step - 1) // step
+    strides[dim] = stride * step
+    return x.as_strided(sizes, strides, x.storage_offset() + first * stride)
+
+
+def _bound(place: Any, size: Any) -> Any:
+    """Where a bound of a slice falls: 0 to `size`."""
+    if place < 0:
+        counted = place + size
+        return counted if counted >= 0 else 0
+    return place if place <= size else size
 
 
 FORMS: Mapping[Any, Callable[..., Any]] = {

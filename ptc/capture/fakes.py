@@ -4,10 +4,9 @@ them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
 
 from __future__ import annotations
 
-import inspect
-import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
 from typing import Any
 
 import sympy
@@ -18,21 +17,28 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
+    FakeTensor,
     FakeTensorMode,
     UnsupportedOperatorException,
 )
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     GuardOnDataDependentSymNode,
-    ShapeEnv,
     StrictMinMaxConstraint,
     statically_known_true,
 )
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
+from ptc.capture.fake_forms import sliced
 from ptc.graph.program import DimRange
-from ptc.graph.symbols import is_layout_choice, is_layout_question, relation_text
+from ptc.graph.symbols import (
+    SizeEnv,
+    asks_for_layout,
+    is_idle_question,
+    is_layout_choice,
+    relation_text,
+)
 
 DATA_DEPENDENT = (DataDependentOutputException, GuardOnDataDependentSymNode)
 DYNAMIC_SHAPE = (DynamicOutputShapeException,)
@@ -133,7 +139,7 @@ class _PythonText(StrPrinter):
         raise GraphBreak("PTC-B006", f"the condition {expr} on sizes has no Python form")
 
 
-class _AskingShapeEnv(ShapeEnv):
+class _AskingShapeEnv(SizeEnv):
     """Asks what it cannot know about numbers that come from data, instead of assuming that they are
     as their example: `ask` gives the truth of a condition, or leaves by an exception. It is told
     what torch would take for the truth if nobody knew, if torch goes on without."""
@@ -144,34 +150,40 @@ class _AskingShapeEnv(ShapeEnv):
     creating: bool = False  # a tensor of known shape: all questions are about its layout
 
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
-        if self.data.isdisjoint(orig_expr.free_symbols):
+        if self.data.isdisjoint(orig_expr.free_symbols) or is_idle_question(orig_expr):
             return super().evaluate_expr(orig_expr, *args, **kwargs)
         known = self._maybe_evaluate_static(orig_expr)
         if known is not None:
             return known
         if self.creating and isinstance(orig_expr, (sympy.Ge, sympy.Lt)) and orig_expr.rhs == 0:
             return sympy.true if isinstance(orig_expr, sympy.Ge) else sympy.false
-        if self.creating or _asks_for_layout():
+        if self.creating or asks_for_layout():
             return sympy.sympify(orig_expr.xreplace(self._examples(orig_expr)))
         fallback = args[3] if len(args) > 3 else kwargs.get("fallback_value")
         return sympy.true if self.ask(orig_expr, fallback) else sympy.false
+
+    def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> torch.SymInt:
+        """Torch makes up a size that no value of the program is."""
+        raise DynamicOutputShapeException(None)  # type: ignore[arg-type]
 
     def _examples(self, expr: sympy.Basic) -> dict[Any, Any]:
         return {symbol: self.examples[symbol] for symbol in expr.free_symbols}
 
 
-def _asks_for_layout() -> bool:
-    """Whether torch asks only in order to choose a memory layout or a library."""
-    here = inspect.currentframe()
-    frame: types.FrameType | None = here.f_back.f_back if here and here.f_back else None
-    for _ in range(14):
-        if frame is None:
-            return False
-        code = frame.f_code
-        if is_layout_question(code.co_filename, code.co_name):
-            return True
-        frame = frame.f_back
-    return False
+class _AskingMode(FakeTensorMode):
+    """Runs slices whose bounds or size data may decide by a rule that asks for what it needs."""
+
+    def dispatch(
+        self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = MappingProxyType({})
+    ) -> object:
+        if func is torch.ops.aten.slice.Tensor and _is_symbolic_slice(*args, **kwargs):
+            return sliced(*args, **kwargs)
+        return super().dispatch(func, types, args, kwargs)
+
+
+def _is_symbolic_slice(x: Any, dim: int = 0, *bounds: Any, **named: Any) -> bool:
+    numbers = (*x.shape, *bounds, *named.values())
+    return isinstance(x, FakeTensor) and any(isinstance(n, torch.SymInt) for n in numbers)
 
 
 class Fakes:
@@ -182,7 +194,9 @@ class Fakes:
     """
 
     def __init__(self, ask: Callable[[sympy.Basic, bool | None], bool] | None = None) -> None:
-        make = ShapeEnv if ask is None else _AskingShapeEnv
+        make, make_mode = SizeEnv, FakeTensorMode
+        if ask is not None:
+            make, make_mode = _AskingShapeEnv, _AskingMode
         self.shape_env = make(
             duck_shape=False, allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False
         )
@@ -191,7 +205,7 @@ class Fakes:
             self.shape_env.data = set()
             self.shape_env.examples = {}
         self.data_dims: dict[str, DimRange] = {}
-        self.mode = FakeTensorMode(shape_env=self.shape_env, static_shapes=True)
+        self.mode = make_mode(shape_env=self.shape_env, static_shapes=True)
         if ask is not None:
             # What an operator gives depends on what the path knows of its sizes.
             self.mode.cache_enabled = False

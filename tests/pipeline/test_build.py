@@ -303,6 +303,8 @@ def test_a_maximum_of_nothing_fails(tmp_path, name):
     [
         (lambda: nn.MaxPool1d(3, 2, 1), (1, 2, 8), 2),
         (lambda: nn.MaxPool1d(2, ceil_mode=True, return_indices=True), (1, 2, 8), 2),
+        (lambda: nn.AvgPool2d(3, 2, 1), (1, 2, 8, 6), 2),
+        (lambda: nn.MaxPool3d(2), (1, 2, 6, 6, 8), 4),
         (lambda: nn.GRU(4, 5, 2, batch_first=True, bidirectional=True), (2, 8, 4), 1),
         (lambda: nn.RNN(4, 5, nonlinearity="relu"), (8, 2, 4), 0),
         (lambda: nn.LSTM(4, 5, proj_size=3), (8, 2, 4), 0),
@@ -317,6 +319,17 @@ def test_modules_whose_fake_results_would_fix_a_size(tmp_path, make, shape, dim)
         model, (x,), output=tmp_path / "l.so", dynamic={"input": {dim: "n[2..20]"}}
     )
     assert artifact.report.entries[0].checked == 5
+
+
+def test_a_pooled_size_may_be_odd_and_even(tmp_path):
+    def by_parity(x: torch.Tensor) -> torch.Tensor:
+        pooled = nn.functional.max_pool1d(x, 2)
+        return pooled * 2 if x.shape[2] % 2 else pooled
+
+    loaded = _built(tmp_path, by_parity, torch.randn(1, 2, 8), "n[2..20]", dim=2).load()
+    for n in (2, 3, 8, 9):
+        x = torch.randn(1, 2, n)
+        torch.testing.assert_close(loaded(x), by_parity(x))
 
 
 def test_outputs_have_memory_of_their_own(tmp_path):

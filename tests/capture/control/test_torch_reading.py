@@ -31,6 +31,19 @@ def rows_by_number(x: Row) -> Any:
     )
 
 
+def ranges_of_rows(x: Row, y: Row) -> Any:
+    n, m = int(x[0]), int(x[1])
+    kept = y[:, y[0] > 0]  # as many columns as data decides
+    return (
+        y[n:m],
+        y[-n:, 1:n],
+        y[n::2],
+        y[: n - 1, m:],
+        y.narrow(0, 0, y[n:].shape[0]),
+        kept[:, n:m],
+    )
+
+
 def rows_by_tensor(x: Row) -> Any:
     t, y = x[0].long(), x.reshape(2, 2)
     return x[t], x[t:], x[:t], y[:, t], y[t, 1], y[t], x[x.argmax()], y[[0, 1], t]
@@ -107,6 +120,12 @@ def loops(x: Row) -> Any:
 )  # fmt: skip
 def test_reading(function: Any) -> None:
     check(function, A, B, C)
+
+
+def test_ranges_of_rows() -> None:
+    y = torch.arange(20.0).reshape(4, 5) - 2
+    pairs = [(n, m) for n in (-9, -4, -1, 0, 1, 3, 4, 7) for m in (-5, -2, 0, 2, 3, 9)]
+    check(ranges_of_rows, *((torch.tensor(pair), y) for pair in pairs))
 
 
 def test_branches() -> None:
