@@ -69,6 +69,8 @@ def _trace(case: Case, conditions: dict[types.CodeType, Any]) -> _Seen:
         return local
 
     before = sys.gettrace()
+    # CPython 3.12 reports opcodes only where a frame had asked for them when tracing was turned on
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(start)
     try:
         harness.eager(case)
