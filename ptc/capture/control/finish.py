@@ -37,23 +37,18 @@ from ptc.graph.control import (
     Compute,
     ControlOutput,
     ControlProgram,
-    DataSized,
-    Emit,
-    Formatted,
     If,
     Item,
-    ListItem,
-    ListVar,
     NumberKind,
     NumberVar,
-    Raise,
     ReadItem,
     Segment,
     Switch,
     TensorVar,
     Var,
-    While,
+    bodies,
 )
+from ptc.graph.control_parts import reads_of
 from ptc.graph.program import CapturedProgram, DimRange, Leaf, Node, ProgramOutput, Structure
 from ptc.graph.symbols import symbols_of
 
@@ -192,20 +187,20 @@ class _Variants:
         vm = self.vm
         selector = question.selector(vm)
         vm.writer.flush()
-        bodies: list[Body] = []
+        arms: list[Body] = []
         excluded = impossible(question, vm)
         for answer in range(question.count):
             arm = Body()
-            bodies.append(arm)
+            arms.append(arm)
             if answer not in excluded:
                 mark = vm.journal.mark()
                 question.assume(vm, answer)
                 self.explore(result, arm)
                 vm.journal.rollback(mark)
         if selector.kind is NumberKind.BOOL:
-            vm.writer.add(If(selector, bodies[0], bodies[1], None, "return"))
+            vm.writer.add(If(selector, arms[0], arms[1], None, "return"))
         else:
-            vm.writer.add(Switch(selector, tuple(bodies), None, "return"))
+            vm.writer.add(Switch(selector, tuple(arms), None, "return"))
 
 
 _MOST_VARIANTS = 128
@@ -289,59 +284,23 @@ def _names_read(body: Body) -> set[str]:
     names: set[str] = set()
     for item in body.items:
         names.update(_reads(item))
-        for inner in _inner(item):
+        for inner in bodies(item):
             names |= _names_read(inner)
     return names
 
 
-def _inner(item: Any) -> tuple[Body, ...]:
-    if isinstance(item, If):
-        return (item.then, item.orelse)
-    if isinstance(item, Switch):
-        return item.arms
-    return (item.body,) if isinstance(item, While) else ()
-
-
-def _reads(item: Any) -> list[str]:
+def _reads(item: Any) -> Iterator[str]:
     """Variables and symbols that an item reads."""
     if isinstance(item, Block):
-        names = [described.name for described in item.inputs]
+        yield from (described.name for described in item.inputs)
         for node in item.graph.nodes:
-            names += symbols_of(node.meta.get("val"))
-            names += _symbols_in(node)
-        return names
-    if isinstance(item, Compute):
-        return _names(item.args)
-    if isinstance(item, ReadItem):
-        return [item.tensor.name]
-    if isinstance(item, Bind):
-        return _names((item.tensor, item.value))
-    if isinstance(item, Assign):
-        return _names((item.source,))
-    if isinstance(item, (DataSized, ListItem)):
-        own = (item.target,) if isinstance(item, ListItem) and item.op in _CHANGES else ()
-        return _names((*item.args, *own))
-    if isinstance(item, If):
-        return [item.condition.name]
-    if isinstance(item, Switch):
-        return [item.selector.name]
-    if isinstance(item, While):
-        return [item.again.name]
-    text = item.text if isinstance(item, Emit) else item.message if isinstance(item, Raise) else ()
-    return [part.value.name for part in text if isinstance(part, Formatted)]
-
-
-_CHANGES = frozenset({"append", "extend", "insert", "set", "clear", "reverse", "pop"})
-
-
-def _names(values: tuple[Any, ...]) -> list[str]:
-    names: list[str] = []
-    for value in values:
-        if isinstance(value, (TensorVar, NumberVar, ListVar)):
-            names.append(value.name)
-        if isinstance(value, TensorVar):
-            names += symbols_of(value.fake)
-    return names
+            yield from symbols_of(node.meta.get("val"))
+            yield from _symbols_in(node)
+        return
+    for variable in reads_of(item):
+        yield variable.name
+        if isinstance(variable, TensorVar):
+            yield from symbols_of(variable.fake)
 
 
 def _symbols_in(node: torch.fx.Node) -> list[str]:
@@ -366,7 +325,7 @@ def _drop(body: Body, used: set[str]) -> bool:
     kept: list[Item] = []
     changed = False
     for item in body.items:
-        for inner in _inner(item):
+        for inner in bodies(item):
             changed |= _drop(inner, used)
         if isinstance(item, Block):
             unused = [name for name in item.exports if name not in used]
@@ -379,7 +338,7 @@ def _drop(body: Body, used: set[str]) -> bool:
         elif isinstance(item, Bind):
             needed = item.symbol in used
         elif isinstance(item, (If, Switch)):
-            needed = any(inner.items for inner in _inner(item))
+            needed = any(inner.items for inner in bodies(item))
         else:
             needed = True
         if needed:
@@ -411,7 +370,7 @@ def _close(vm: ControlMachine, body: Body, name: str) -> None:
     for number, item in enumerate(body.items):
         if isinstance(item, Block):
             body.items[number] = _segment(vm, item, name)
-        for inner in _inner(item):
+        for inner in bodies(item):
             _close(vm, inner, name)
 
 
