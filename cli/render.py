@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,8 +12,15 @@ from rich.text import Text
 
 from ptc.support.diagnostics import Diagnostic
 
-OUT = Console(soft_wrap=True, highlight=False, markup=False)
-ERR = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """The reader has gone: left to the command line's boundary, where Rich would exit."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+OUT = _Console(soft_wrap=True, highlight=False, markup=False)
+ERR = _Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
 
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 

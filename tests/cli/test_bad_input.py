@@ -3,6 +3,7 @@ leftovers."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,18 @@ def test_a_full_disk_behind_standard_output(folder: Path) -> None:
         )  # fmt: skip
     assert "error[PTC-U007]" in done.stderr and done.returncode == 1
     assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away(folder: Path) -> None:
+    """`ptc explain | head` is no fault of ptc."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        done = subprocess.run(
+            [sys.executable, "-m", "cli", "explain"],
+            stdout=pipe, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False,
+        )  # fmt: skip
+    assert (done.stderr, done.returncode) == ("", 1)
 
 
 def test_an_output_that_cannot_be_written(folder: Path) -> None:
