@@ -163,8 +163,8 @@ def _print_report(report: BuildReport) -> None:
     for entry in report.entries:
         if len(report.entries) > 1:
             OUT.print(f"entry {entry.name}", style="bold")
-        rows = [("input", t.name, f"{t.dtype}{t.shape}") for t in entry.inputs]
-        rows += [("output", t.name, f"{t.dtype}{t.shape}") for t in entry.outputs]
+        rows = [("input", t.name, str(t)) for t in entry.inputs]
+        rows += [("output", t.name, str(t)) for t in entry.outputs]
         print_table(["", "name", "type"], rows)
         print_pairs(_entry_facts(entry))
     total = sum(report.seconds.values())

@@ -13,14 +13,29 @@ from pathlib import Path
 from ptc.artifact.verify import Verification
 from ptc.hosting.manifest import EntryInfo, TensorInfo
 
+_NUMBERS = {"i64": "int", "f64": "float"}
+
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output as people read it: `x`, `f32`, `[batch, 10]`."""
+    """An input or output as people read it: `x`, `f32`, `[batch, 10]`; `kind` is the manifest's."""
 
     name: str
     dtype: str
     shape: str
+    kind: str = "tensor"
+
+    def __str__(self) -> str:
+        """Its type: `f32[batch, 10]`, `int`, `list[str]`, `list[f32[3]]`."""
+        number = _NUMBERS.get(self.dtype, self.dtype)
+        types = {
+            "number": number,
+            "numbers": f"list[{number}]",
+            "text": "str",
+            "texts": "list[str]",
+        }
+        tensor = f"{self.dtype}{self.shape}"
+        return types.get(self.kind, f"list[{tensor}]" if self.kind == "list" else tensor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +87,4 @@ def _port(tensor: TensorInfo, names: Mapping[str, str]) -> Port:
     shape = ", ".join(
         re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), str(dim)) for dim in tensor.shape
     )
-    return Port(tensor.name, tensor.dtype, f"[{shape}]")
+    return Port(tensor.name, tensor.dtype, f"[{shape}]", tensor.kind)
