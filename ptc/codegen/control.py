@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import torch
 
@@ -18,6 +19,7 @@ from ptc.codegen.control_names import NUMBER_TYPES, Names, is_buffer, names_of
 from ptc.codegen.entry import ControlEntry
 from ptc.codegen.statements import string_literal
 from ptc.graph.control import (
+    Assign,
     Body,
     ControlOutput,
     If,
@@ -27,10 +29,14 @@ from ptc.graph.control import (
     Switch,
     TensorVar,
     While,
+    walk,
 )
+from ptc.hosting.effects import NOT_SUPPORTED
+from ptc.loops.nodes import Buffer, DType
 from ptc.ops.dtypes import from_torch
 from ptc.support.diagnostics import Location
 
+_LOST = "which a session does not keep: assign a copy"
 #: A body of more lines becomes a function of its own: compilers take more than linear time.
 _PART_LINES = 120
 
@@ -42,6 +48,7 @@ class ControlCode:
     functions: str
     outputs: list[str]  # rows of the table of results
     results: list[tuple[str, str]]  # their names and descriptions
+    written: frozenset[str]  # inputs that it writes to
 
 
 @dataclass(slots=True)
@@ -96,6 +103,7 @@ class _Writer:
             "\n".join(lines),
             [self._output_row(o) for o in outputs],
             [(o.name, f"{o.name}: {_described(o)}") for o in outputs],
+            self.entry.program.written,
         )
 
     @staticmethod
@@ -159,7 +167,9 @@ class _Writer:
         ]
 
     def _leave(self) -> list[str]:
-        lines = [
+        apart = self._apart()
+        lines = [*apart]
+        lines += [
             checked(f"settle_buffer(c, &{self.names.of(name)}, c->session->weights[{weight}])")
             for name, weight, _ in self._buffers()
         ]
@@ -171,7 +181,30 @@ class _Writer:
             member = self.names.of(state.variable)
             place = f"&c->session->state[{self.states[state.path]}]"
             lines.append(f"memcpy({place}, &{member}, sizeof {member});")
-        return lines
+        return [*lines, "if (apart) return apart;"] if apart else lines
+
+    def _apart(self) -> list[str]:
+        """`apart`: an exception where two buffers are one tensor from now on. The session keeps a
+        content for each, so that a later write to one would not be seen in the other."""
+        assigned = {
+            item.target.name for item in walk(self.entry.program.body) if isinstance(item, Assign)
+        }
+        written = {
+            _kind(segment.entry.program.buffers[back.buffer])
+            for segment in self.segments.values()
+            for back in segment.entry.write_backs
+        }
+        buffers = [
+            (name, (from_torch(fake.dtype), fake.dim())) for name, _, fake in self._buffers()
+        ]
+        lines: list[str] = []
+        for (one, kind), (other, its) in combinations(buffers, 2):
+            if kind == its and kind in written and not assigned.isdisjoint((one, other)):
+                text = f"the buffers `{one}` and `{other}` are one tensor after this call, {_LOST}"
+                raised = f"c->raise({string_literal(NOT_SUPPORTED)}, {string_literal(text)})"
+                pair = f"{self.names.of(one)}, {self.names.of(other)}"
+                lines.append(f"if (one_tensor({pair})) apart = {raised};")
+        return ["int apart = STATUS_OK;", *lines] if lines else []
 
     def _results(self) -> list[str]:
         program = self.entry.program
@@ -248,6 +281,10 @@ class _Writer:
                 ]
             case _:
                 return self.items.lines(item)
+
+
+def _kind(buffer: Buffer) -> tuple[DType, int]:
+    return buffer.dtype, len(buffer.shape)
 
 
 def output_type(output: ControlOutput) -> str:

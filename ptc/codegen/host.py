@@ -123,10 +123,11 @@ def host_unit(
     return "\n".join(lines)
 
 
-def _tensor_spec(buffer: Buffer, name: str) -> str:
+def _tensor_spec(buffer: Buffer, name: str, is_written: bool = False) -> str:
     code, bits = DL_CODES[buffer.dtype]
     size = buffer.dtype.itemsize
-    return f"{{{string_literal(name)}, {code}, {bits}, {len(buffer.shape)}, {size}}}"
+    written = ", true" if is_written else ""
+    return f"{{{string_literal(name)}, {code}, {bits}, {len(buffer.shape)}, {size}{written}}}"
 
 
 def _table(kind: str, name: str, rows: Sequence[str]) -> list[str]:
@@ -139,7 +140,10 @@ def _table(kind: str, name: str, rows: Sequence[str]) -> list[str]:
 def _entry_tables(
     entry: Entry, number: int, weights: Sequence[Weight], controls: Mapping[int, ControlCode]
 ) -> list[str]:
-    inputs = [_tensor_spec(b, b.name) for b in entry.arguments]
+    written = {back.buffer for back in entry.write_backs}
+    if number in controls:
+        written |= controls[number].written
+    inputs = [_tensor_spec(b, b.name, b.name in written) for b in entry.arguments]
     outputs = [_tensor_spec(b, entry.display_name(i)) for i, b in enumerate(entry.output_buffers())]
     if number in controls:
         outputs = controls[number].outputs

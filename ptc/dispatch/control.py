@@ -21,6 +21,7 @@ from ptc import pipeline
 from ptc.capture.api import CapturedCall
 from ptc.dispatch.config import STATISTICS
 from ptc.dispatch.live_control import LiveProgram, live_program
+from ptc.dispatch.references import require_own_tensors
 from ptc.graph.control import Assign, NumberKind, Segment, TensorVar, walk
 from ptc.graph.control_run import IntegerOverflow, run_outputs
 from ptc.hosting.abi import OpenOptions, Status
@@ -43,6 +44,7 @@ def compile_native(call: CapturedCall) -> Execute:
     _require_no_gradients(call)
     live = live_program(call)
     built = pipeline.compile_control(live.program)
+    require_own_tensors(built.compiled.loops.functional, live.replaced)
     STATISTICS.graphs += 1
     STATISTICS.kernels += built.info.kernels
     return _NativeProgram(live, built)

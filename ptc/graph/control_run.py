@@ -48,6 +48,7 @@ from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, in_range, sy
 from ptc.graph.types import type_text
 from ptc.hosting.effects import Emit as EmitCallback
 from ptc.hosting.effects import emit_here, exception_of
+from ptc.hosting.tensors import check_apart
 from ptc.support.diagnostics import CompileError, InternalError
 
 _INT_LIMITS = range(-(2**63), 2**63)
@@ -156,11 +157,21 @@ class _Interpreter:
             given.append(value)
         for described, fake, value in zip(program.inputs, program.values, given, strict=True):
             _check_input(described.name, fake, value)
+        self._check_apart(given)
         shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else v for v in given]
         names = [described.name for described in program.inputs]
         self.values.update(bind_sizes(names, program.values, shapes, program.dims))
         for kept in program.state:
             self.values[kept.variable.name] = state.get(kept.variable.name, kept.initial)
+
+    def _check_apart(self, given: Sequence[Any]) -> None:
+        """Programs are made for inputs that are different tensors."""
+        inputs = [
+            (i, v) for i, v in zip(self._program.inputs, given, strict=True) if i.live is None
+        ]
+        names = [described.name for described, _ in inputs]
+        written = [n for n, name in enumerate(names) if name in self._program.written]
+        check_apart([value for _, value in inputs], names, written)
 
     def leave(self, state: dict[str, Any]) -> None:
         """Keep what stays from call to call."""
@@ -293,6 +304,8 @@ class _Interpreter:
     def _note_views(self, name: str, memory: torch.Tensor) -> None:
         """A write is seen through variables that are the same tensor; one that is a view of its own
         would not see it in a compiled program, and may not be read from here on."""
+        if not memory.numel():
+            return
         given = {described.name for described in self._program.inputs if described.live is None}
         for other, value in self.values.items():
             if not isinstance(value, torch.Tensor) or {other, name} <= given:

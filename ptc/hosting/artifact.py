@@ -19,7 +19,7 @@ from ptc.hosting.manifest import EntryInfo, Manifest, TensorInfo
 from ptc.hosting.results import Results
 from ptc.hosting.slots import LibraryAllocated, Slot, pointers
 from ptc.hosting.structure import builder
-from ptc.hosting.tensors import Operand, is_torch_tensor
+from ptc.hosting.tensors import Operand, check_apart, is_torch_tensor
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 
@@ -143,6 +143,7 @@ class LoadedEntry:
         if info.control:
             session.listen()
         self._inputs = [Slot(tensor) for tensor in info.inputs]
+        self._written = [i for i, tensor in enumerate(info.inputs) if tensor.mutated]
         self._outputs = [Slot(tensor) for tensor in info.outputs]
         self._input_pointers = pointers([slot.descriptor for slot in self._inputs])
         self._output_pointers = pointers([slot.descriptor for slot in self._outputs])
@@ -191,6 +192,8 @@ class LoadedEntry:
             )
         operands = [slot.take(value) for slot, value in zip(self._inputs, values, strict=True)]
         shapes = self._output_shapes(operands)
+        if self._written:
+            check_apart(values, [info.name for info in infos], self._written)
         variant = 0
         try:
             with self._session.lock:

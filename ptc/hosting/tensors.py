@@ -7,6 +7,7 @@ then it is found in `sys.modules`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,42 @@ class Operand:
                 self.write_to.copy_(self.owner)
             else:
                 np.copyto(self.write_to, self.owner)
+
+
+def check_apart(values: Sequence[Any], names: Sequence[str], written: Sequence[int]) -> None:
+    """That no input at the positions `written`, which a program writes to, shares memory with
+    another one: programs are made for inputs that are different tensors. Raises PTC-R016."""
+    spans = [_span(value) for value in values]
+    for position in written:
+        for other, (start, stop) in enumerate(spans):
+            own = spans[position]
+            if other != position and start < own[1] and own[0] < stop:
+                raise CompileError(
+                    "PTC-R016",
+                    f"the inputs `{names[position]}` and `{names[other]}` share memory, and the "
+                    f"model writes to `{names[position]}`",
+                    hint="pass a copy (`.clone()`, `.copy()`)",
+                )
+
+
+def _span(value: Any) -> tuple[int, int]:
+    """The addresses between which the elements of an array or tensor lie."""
+    if is_torch_tensor(value):
+        start, size = value.data_ptr(), value.element_size()
+        steps = [stride * size for stride in value.stride()]
+        shape = tuple(value.shape)
+    elif isinstance(value, np.ndarray):
+        start, size = value.__array_interface__["data"][0], value.itemsize
+        shape, steps = value.shape, value.strides
+    else:
+        return (0, 0)
+    if 0 in shape:
+        return (0, 0)
+    reach = [(count - 1) * step for count, step in zip(shape, steps, strict=True)]
+    return (
+        start + sum(r for r in reach if r < 0),
+        start + sum(r for r in reach if r > 0) + size,
+    )
 
 
 def is_torch_tensor(value: Any) -> bool:

@@ -79,7 +79,7 @@ typedef struct ptc_api {
   /* Run one entry. Inputs and outputs in the manifest's order. An output whose `data` is NULL is allocated by
    * the library (data, shape, strides point into memory owned by the session until `release` or the
    * session's end); one with `data` is written in place after its shape and dtype were checked, and shares no
-   * memory with an input or another output.
+   * memory with an input or another output. An input that the model writes to shares none with another input.
    * Of a model with control flow: a Python number is a tensor without dimensions (int64, float64, bool). A list of
    * numbers is a tensor of one dimension. A list of tensors is a tensor of one dimension of opaque handles (code 3,
    * 64 bits), always allocated by the library: its data is an array of `DLTensor *`, which live as long as it does.

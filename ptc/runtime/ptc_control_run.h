@@ -25,6 +25,11 @@ inline int bind_tensor(Control* c, Tensor* to, const TensorSpec& spec, void* dat
   return to->storage ? STATUS_OK : c->out_of_memory();
 }
 
+// Whether two variables are one tensor with content.
+inline bool one_tensor(const Tensor& a, const Tensor& b) {
+  return a.storage && a.storage == b.storage && a.storage->bytes > 0;
+}
+
 // A buffer of the model at the end: memory of the caller, or that another buffer may be given, is copied first.
 inline int settle_buffer(Control* c, Tensor* value, const void* content) {
   const Storage* const storage = value->storage;
@@ -186,7 +191,8 @@ template <class Variables> inline int run_control(ptc_session* s, const EntrySpe
   // Before buffers get their new content: a result may be what a buffer was.
   if (!status) status = v->results(&c, entry, call);
   const int kept = entered ? v->leave(&c) : STATUS_OK;
-  if (!status && kept) status = m.fail((ptc_status)kept, "%s", s->run.message);
+  if (!status && kept) status = kept;
+  if (kept && status == kept && kept != STATUS_RAISED) m.fail((ptc_status)kept, "%s", s->run.message);
   for (int i = 0; status && i < entry.output_count; ++i)
     if (call.ours[i] && call.outputs[i]->data) release_output(s, call.outputs[i]);
   v->drop_all(&c);

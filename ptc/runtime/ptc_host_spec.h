@@ -41,6 +41,7 @@ struct TensorSpec {
   uint8_t code, bits;  // DLDataType; bool is code 6 with 8 bits
   int32_t ndim;
   int64_t itemsize;
+  bool is_written;  // an input: by the entry, in place
 };
 
 // A symbolic size, read from dimension `dim` of input `input` (dim -1: the value of an integer scalar).

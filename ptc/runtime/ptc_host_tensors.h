@@ -136,23 +136,40 @@ static void release_output(ptc_session* session, DLTensor* t) {
   }
 }
 
+static bool overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
+  const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+  return a_bytes && b_bytes && x < y + (uintptr_t)b_bytes && y < x + (uintptr_t)a_bytes;
+}
+
+// An input that is written to shares no memory with another: the entry takes them for different tensors.
+static ptc_status check_inputs_apart(const Message& m, const EntrySpec& entry, const int64_t* dims,
+                                     void* const* pointers) {
+  const int64_t* own = dims;
+  for (int i = 0; i < entry.input_count; own += entry.inputs[i].ndim, ++i) {
+    if (!entry.inputs[i].is_written) continue;
+    const int64_t* other = dims;
+    for (int j = 0; j < entry.input_count; other += entry.inputs[j].ndim, ++j)
+      if (i != j && overlap(pointers[i], byte_count(entry.inputs[i], own), pointers[j],
+                            byte_count(entry.inputs[j], other)))
+        return m.fail(PTC_E_ARGUMENT, "the inputs `%s` and `%s` share memory, and `%s` is written to",
+                      entry.inputs[i].name, entry.inputs[j].name, entry.inputs[i].name);
+  }
+  return PTC_OK;
+}
+
 static ptc_status check_inputs(const Message& m, const EntrySpec& entry, DLTensor* const* inputs, int64_t* sizes,
                                int64_t* dims, void** pointers) {
   for (int i = 0; i < entry.input_count; ++i)
     if (ptc_status status = check_tensor(m, "input", inputs[i], entry.inputs[i])) return status;
   if (ptc_status status = bind_sizes(m, entry, inputs, sizes)) return status;
   entry.shapes(sizes, dims);
+  const int64_t* place = dims;
   for (int i = 0; i < entry.input_count; ++i) {
-    if (ptc_status status = check_shape(m, "input", inputs[i], entry.inputs[i], dims)) return status;
-    dims += entry.inputs[i].ndim;
+    if (ptc_status status = check_shape(m, "input", inputs[i], entry.inputs[i], place)) return status;
+    place += entry.inputs[i].ndim;
     pointers[i] = (char*)inputs[i]->data + inputs[i]->byte_offset;
   }
-  return PTC_OK;
-}
-
-static bool overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
-  const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-  return a_bytes && b_bytes && x < y + (uintptr_t)b_bytes && y < x + (uintptr_t)a_bytes;
+  return check_inputs_apart(m, entry, dims, pointers);
 }
 
 // An output's memory is its own: inputs are still read when the first outputs are written.

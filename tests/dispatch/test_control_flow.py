@@ -126,6 +126,32 @@ def test_a_replaced_buffer_is_another_tensor() -> None:
     assert model.total is total  # written in place
 
 
+class OneFromNowOn(nn.Module):
+    """Two buffers may become one tensor, which a later call writes to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.p, self.q = nn.Buffer(torch.zeros(3)), nn.Buffer(torch.ones(3))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        if x[0] > 0:
+            self.p = self.q
+        self.q.add_(x)
+        self.p.mul_(2)
+        return self.p + self.q
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_buffers_that_become_one_stay_one(backend: str) -> None:
+    model, eager = OneFromNowOn(), OneFromNowOn()
+    compiled = ptc.compile(model, control_flow=True, backend=backend)
+    for sign in (-1.0, 1.0, 2.0, -3.0):
+        x = torch.full((3,), sign)
+        assert torch.equal(compiled(x), eager(x))
+        assert torch.equal(model.p, eager.p) and torch.equal(model.q, eager.q)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_warnings_and_log_records_come_from_the_users_line(
     backend: str, caplog: pytest.LogCaptureFixture

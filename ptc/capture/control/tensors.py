@@ -119,10 +119,11 @@ def _imported(vm: ControlMachine, value: TensorValue) -> torch.fx.Node:
     own = value.known_node()
     if vm.homes.base(value) is not value and own is not None and value not in vm.homes.variables:
         return _copied(vm, own)
-    if value.source is not None:
-        described = declare(vm, value)
-    else:
-        var = tensor_variable(vm, value)
+    described = declare(vm, value) if value.source is not None else None
+    var = vm.homes.variables.get(value)
+    if described is None or (var is not None and var.name != described.name):
+        # A buffer that the program replaces is another tensor by its name
+        var = var or tensor_variable(vm, value)
         described = ProgramInput(var.name, InputKind.USER, var.name)
     return vm.writer.block.add_input(described, value.fake)
 

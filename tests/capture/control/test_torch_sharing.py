@@ -1,0 +1,108 @@
+"""Tensors that are one by several names, and writes to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from ptc.capture.api import capture_program
+from ptc.graph.control import ControlProgram
+from ptc.graph.control_run import run_structured
+from ptc.support.diagnostics import CompileError
+from tests.capture.control.checking import check
+from tests.zoo.case import Case
+from tests.zoo.harness import compare, eager, interpreted
+
+UP, DOWN = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([-1.0, -2.0, -3.0, -4.0])
+MIXED = torch.tensor([1.0, -2.0, 3.0, -4.0])
+Row = torch.Tensor
+
+
+class ReplacedThenWritten(nn.Module):
+    """The tensor that a buffer was is written to after the buffer is another one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.p = nn.Buffer(torch.zeros(4))
+
+    def forward(self, x: Row) -> Any:
+        old = self.p
+        self.p = x
+        if x[0] > 0:
+            old.add_(x)
+        x.add_(1)
+        return old, self.p
+
+
+def masked_writes(x: Row) -> Any:
+    """Where nothing is selected, tensors without elements are no views of each other."""
+    y = x + 0
+    v = y[1:]
+    m = v > 0
+    v[m] = 5
+    if y.sum() > 6:
+        v.masked_fill_(m, 2)
+    v[v < 0] += 100
+    return y, v
+
+
+def two_writes(x: Row) -> Any:
+    a, b = x + 0, x * 2
+    p = a if x[0] > 0 else b
+    q = b if x[1] > 0 else a
+    p.add_(q)
+    q.mul_(p)
+    a.sub_(b)
+    p.add_(1)
+    return a, b, p, q
+
+
+def selected_again(x: Row) -> Any:
+    a, b = x + 0, x * 2
+    p = a if x[0] > 0 else b
+    first = p[p > 1]
+    a.add_(2)
+    second = p[p > 1]
+    b.sub_(2)
+    return first, second, p[p > 1], len(first) + len(second)
+
+
+def an_element_twice(x: Row) -> Any:
+    rows = [x + 0]
+    for k in range(int(x.abs().max())):
+        rows.append(x * k)
+    a = x * 3
+    rows[0] = a
+    rows[-1] = a
+    a.add_(1)
+    rows[-1].add_(rows[0])
+    return rows, a, rows[0] + a
+
+
+@pytest.mark.parametrize("program", [masked_writes, two_writes, selected_again, an_element_twice])
+def test_writes_are_seen_by_every_name(program: Any) -> None:
+    check(program, UP, DOWN, MIXED)
+
+
+def test_a_replaced_buffer_keeps_its_tensor() -> None:
+    case = Case("replaced", ReplacedThenWritten, ((UP,), (DOWN,), (UP,)))
+    compare(eager(case), interpreted(case))
+
+
+def test_inputs_that_share_memory_are_not_taken_apart() -> None:
+    def program(x: Row, y: Row) -> Any:
+        if x.sum() > 0:
+            x.add_(1)
+        return x + y
+
+    captured = capture_program(program, (UP.clone(), UP.clone()))
+    assert isinstance(captured, ControlProgram)
+    memory = torch.arange(5.0)
+    for x, y in ((memory[:4], memory[1:]), (memory[:4], memory[:4])):
+        with pytest.raises(CompileError) as caught:
+            run_structured(captured, {"x": x, "y": y}, {})
+        assert caught.value.code == "PTC-R016"
+    assert memory.equal(torch.arange(5.0))
