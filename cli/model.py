@@ -6,38 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ptc.loader import LoadedModel, LoadRequest, load, parse_init
+from ptc.loader import LoadedModel, LoadRequest, parse_init
 from ptc.loader.probe import eager_error, other_methods
 from ptc.support.diagnostics import CompileError
 
 _CAPTURE = "PTC-B"
 _RAISES = "PTC-B010"
-
-
-def load_model(
-    target: str,
-    *,
-    inputs: list[str],
-    dynamic: list[str],
-    init: str | None,
-    weights: Path | None,
-    dtype: str | None,
-    entries: list[str],
-    seed: int,
-) -> LoadedModel:
-    """Load the user's model as the options say."""
-    return load(
-        load_request(
-            target,
-            inputs=inputs,
-            dynamic=dynamic,
-            init=init,
-            weights=weights,
-            dtype=dtype,
-            entries=entries,
-            seed=seed,
-        )
-    )
 
 
 def load_request(

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from ptc.loader import load
 from ptc.pipeline import export_model
 
-from ..model import blaming, load_model
+from ..model import blaming, load_request
 from ..options import (
     AsJson,
     Debug,
@@ -59,7 +60,7 @@ def export_command(
 ) -> None:
     """Export a model and verify what was written."""
     del debug
-    model = load_model(
+    request = load_request(
         target,
         inputs=inputs,
         dynamic=dynamic,
@@ -69,6 +70,7 @@ def export_command(
         entries=entries,
         seed=seed,
     )
+    model = load(request)
     print_notes(model.notes)
     with ERR.status(f"exporting {model.name}"), blaming(model):
         report = export_model(

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from ptc.loader import load
 from ptc.report.inspect import render
 
-from ..model import blaming, load_model
+from ..model import blaming, load_request
 from ..options import Debug, Dtype, Dynamic, Entries, Init, Inputs, Seed, Target, Weights
 from ..render import print_notes
 
@@ -43,7 +44,7 @@ def inspect_graph_command(
 ) -> None:
     """Show what ptc made of a model: segments, breaks with their reasons, guards in words, code."""
     del debug
-    model = load_model(
+    request = load_request(
         target,
         inputs=inputs,
         dynamic=dynamic,
@@ -53,6 +54,7 @@ def inspect_graph_command(
         entries=entries,
         seed=seed,
     )
+    model = load(request)
     print_notes(model.notes)
     with blaming(model):
         parts = [render(entry, stage=stage, format=format) for entry in model.entries]

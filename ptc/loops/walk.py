@@ -75,6 +75,17 @@ def walk_statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
             yield from walk_statements(stmt.body)
 
 
+def declared_names(body: Iterable[Stmt]) -> set[str]:
+    """Loop variables, scalars and accumulators that the statements introduce."""
+    names: set[str] = set()
+    for stmt in walk_statements(body):
+        if isinstance(stmt, Loop):
+            names.add(stmt.var)
+        elif isinstance(stmt, Let | Accumulator):
+            names.add(stmt.name)
+    return names
+
+
 def walk_expr(roots: Iterable[Expr]) -> Iterator[Expr]:
     """All distinct expression objects below `roots`, each once."""
     seen: set[int] = set()

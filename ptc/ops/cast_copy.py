@@ -15,6 +15,18 @@ from ptc.ops.shapes import expand
 aten = torch.ops.aten
 prims = torch.ops.prims
 
+#: In a functional graph these give the tensor itself.
+IDENTITIES = (
+    aten.clone.default,
+    aten.alias.default,
+    aten.detach.default,
+    aten.lift_fresh.default,
+    aten.lift_fresh_copy.default,
+    aten.contiguous.default,
+    aten.resolve_conj.default,
+    aten.resolve_neg.default,
+)
+
 
 def convert(ctx: LoweringContext, x: TensorValue, dtype: DType) -> TensorValue:
     """`x` as `dtype`; no kernel when it has that type."""
@@ -39,16 +51,7 @@ def lower_convert_element_type(
     return convert(ctx, x, requested(dtype, x.dtype))
 
 
-@lowers(
-    aten.clone.default,
-    aten.alias.default,
-    aten.detach.default,
-    aten.lift_fresh.default,
-    aten.lift_fresh_copy.default,
-    aten.contiguous.default,
-    aten.resolve_conj.default,
-    aten.resolve_neg.default,
-)
+@lowers(*IDENTITIES)
 def lower_identity(ctx: LoweringContext, x: TensorValue) -> TensorValue:
     """The tensor itself."""
     return x

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ptc.loops.nodes import DType
+from ptc.ops.cast_copy import IDENTITIES
 from ptc.ops.dtypes import from_torch
 from ptc.ops.onnx_elementwise import (
     Operand,
@@ -197,16 +198,7 @@ def convert(b: OnnxBuilder, x: OnnxTensor, dtype: torch.dtype | None) -> OnnxTen
     return x if dtype is None else b.cast(x, from_torch(dtype))
 
 
-@onnx(
-    aten.clone.default,
-    aten.alias.default,
-    aten.detach.default,
-    aten.lift_fresh.default,
-    aten.lift_fresh_copy.default,
-    aten.contiguous.default,
-    aten.resolve_conj.default,
-    aten.resolve_neg.default,
-)
+@onnx(*IDENTITIES)
 def same(b: OnnxBuilder, x: OnnxTensor) -> OnnxTensor:
     """The tensor itself."""
     return x

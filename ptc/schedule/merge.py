@@ -8,12 +8,11 @@ registers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ptc.loops.index import Index, product
 from ptc.loops.nodes import (
-    Accumulator,
     Buffer,
     BufferKind,
     If,
@@ -26,7 +25,14 @@ from ptc.loops.nodes import (
     Stmt,
     Store,
 )
-from ptc.loops.walk import Rewriter, Substitution, expressions, walk_expr, walk_statements
+from ptc.loops.walk import (
+    Rewriter,
+    Substitution,
+    declared_names,
+    expressions,
+    walk_expr,
+    walk_statements,
+)
 from ptc.schedule.bodies import BodyFuser, forward_stores, remove_stores
 from ptc.schedule.inverse import invert
 from ptc.schedule.kernels import KernelGraph, Nest, nest_of, wrap
@@ -193,7 +199,7 @@ def merge_kernels(graph: KernelGraph, first: int, second: int, merge: Merge) -> 
     if not isinstance(a, Kernel) or not isinstance(b, Kernel):
         raise TypeError("only loop nests are merged")
     x = nest_of(a)
-    other = rename_apart(b, _names(a.body))
+    other = rename_apart(b, declared_names(a.body))
     y = nest_of(other)
     shared = {
         q: Index.var(p) for p, q in zip(x.vars[: merge.depth], y.vars[: merge.depth], strict=True)
@@ -211,7 +217,7 @@ def merge_kernels(graph: KernelGraph, first: int, second: int, merge: Merge) -> 
 
 def forwarded(kernel: Kernel) -> Kernel:
     """The kernel with stored values passed on in registers where they are loaded again."""
-    taken = _names(kernel.body)
+    taken = declared_names(kernel.body)
     counter = 0
 
     def fresh() -> str:
@@ -222,16 +228,6 @@ def forwarded(kernel: Kernel) -> Kernel:
         return f"t{counter}"
 
     return replace(kernel, body=forward_stores(kernel.body, fresh))
-
-
-def _names(body: Iterable[Stmt]) -> set[str]:
-    names: set[str] = set()
-    for stmt in walk_statements(body):
-        if isinstance(stmt, Loop):
-            names.add(stmt.var)
-        elif isinstance(stmt, Let | Accumulator):
-            names.add(stmt.name)
-    return names
 
 
 class _Rename(Substitution):
@@ -254,7 +250,7 @@ def rename_apart(kernel: Kernel, taken: set[str]) -> Kernel:
     """The kernel with declared names that are not in `taken`."""
     names: dict[str, str] = {}
     used = set(taken)
-    for name in sorted(_names(kernel.body)):
+    for name in sorted(declared_names(kernel.body)):
         new = name
         if name in used:
             stem = name.rstrip("0123456789")

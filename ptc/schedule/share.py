@@ -28,7 +28,7 @@ from ptc.loops.nodes import (
     Update,
 )
 from ptc.loops.scalar import OPS
-from ptc.loops.walk import Rewriter, children, expressions, nested, walk_statements
+from ptc.loops.walk import Rewriter, children, declared_names, expressions, nested, walk_statements
 from ptc.schedule.bodies import effects_of
 
 # The least work worth moving out of a loop; the C++ compiler moves what is cheaper.
@@ -256,25 +256,15 @@ def _var(stmt: Loop | If) -> tuple[str, ...]:
     return (stmt.var,) if isinstance(stmt, Loop) else ()
 
 
-def _declared(body: Sequence[Stmt]) -> set[str]:
-    names: set[str] = set()
-    for stmt in walk_statements(body):
-        if isinstance(stmt, Loop):
-            names.add(stmt.var)
-        elif isinstance(stmt, Let | Accumulator):
-            names.add(stmt.name)
-    return names
-
-
 def share_values(kernel: AnyKernel, sizes: frozenset[str] = frozenset()) -> AnyKernel:
     """The kernel with repeated expressions bound once. `sizes`: names of the size symbols."""
     if isinstance(kernel, Kernel):
-        names = _declared(kernel.body) | sizes
+        names = declared_names(kernel.body) | sizes
         sharer = _Sharer(kernel.body, set(names))
         return replace(kernel, body=sharer.block(sharer.body, sizes))
     if isinstance(kernel, TemplateKernel):
         variables = frozenset(kernel.extents) | {"acc"} | sizes
-        names = _declared(kernel.epilogue) | variables
+        names = declared_names(kernel.epilogue) | variables
         sharer = _Sharer(kernel.epilogue, set(names))
         return replace(kernel, epilogue=sharer.block(sharer.body, variables))
     return kernel

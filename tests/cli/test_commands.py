@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from cli.main import COMMANDS, app
 from ptc.support.explain import code_pages
 from ptc.support.version import VERSION
+from tests.cli.without_torch import WITHOUT_TORCH
 
 ROOT = Path(__file__).resolve().parents[2]
 runner = CliRunner()
@@ -152,27 +153,15 @@ def test_run_of_a_truncated_library(library: Path, tmp_path: Path) -> None:
     assert "error[PTC-R002]" in result.stderr and "Traceback" not in result.stderr
 
 
-HIDE = """
-import sys
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"torch", "safetensors", "onnx", "transformers", "bytecode"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Hidden())
-from cli.main import app_main
-app_main()
-"""
-
-
 def test_run_where_torch_is_not_installed(library: Path) -> None:
-    result = process("run", library, "-i", "x=f32[2,3]=1", code=HIDE)
+    result = process("run", library, "-i", "x=f32[2,3]=1", code=WITHOUT_TORCH)
     assert result.returncode == 0, result.stderr
     assert "f32[2, 3]" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["compile", "export", "inspect-graph"])
 def test_other_commands_say_that_torch_is_missing(command: str) -> None:
-    result = process(command, "model.py", code=HIDE)
+    result = process(command, "model.py", code=WITHOUT_TORCH)
     assert result.returncode == 1
     assert "error[PTC-U001]" in result.stderr and "`torch`" in result.stderr
     assert "Traceback" not in result.stderr

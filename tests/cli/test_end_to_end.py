@@ -18,19 +18,10 @@ from cli.main import app
 from ptc.hosting import load
 from ptc.loader import LoadRequest
 from ptc.loader import load as load_model
+from tests.cli.without_torch import WITHOUT_TORCH
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_models"
-WITHOUT_TORCH = """
-import sys
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"torch", "safetensors", "onnx", "transformers", "bytecode"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Hidden())
-from cli.main import app_main
-app_main()
-"""
 runner = CliRunner()
 
 

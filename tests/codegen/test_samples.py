@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import torch
 from harness import Library, NativeError, compile_entries
 from torch._ops import OpOverload
 
@@ -22,6 +21,7 @@ from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import schedule
 from ptc.support.diagnostics import CompileError
+from tests.ops.arrays import to_numpy, to_torch
 
 BATCH = 150
 
@@ -39,19 +39,6 @@ CASES = [
     for n, row in enumerate(rows)
 ]
 BATCHES = [CASES[i : i + BATCH] for i in range(0, len(CASES), BATCH)]
-
-
-def to_numpy(x: torch.Tensor) -> np.ndarray:
-    if x.dtype is torch.bfloat16:
-        return x.contiguous().view(torch.uint16).numpy()
-    return x.numpy()
-
-
-def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
-    array = np.array(array, order="C")
-    if dtype is torch.bfloat16:
-        return torch.from_numpy(array.astype(np.uint16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
 
 
 def compiled_program(case: Case, *, dynamic: bool, scheduled: bool) -> Program | None:

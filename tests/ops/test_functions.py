@@ -20,6 +20,7 @@ from ptc.graph.program import CapturedProgram, InputKind, ProgramInput, ProgramO
 from ptc.loops import interpreter
 from ptc.loops.verifier import verify
 from ptc.schedule.lower import lower
+from tests.ops.arrays import to_numpy
 
 
 def randn(*shape: int) -> torch.Tensor:
@@ -423,10 +424,6 @@ def captured_call(
     outputs = tuple(ProgramOutput(f"o{n}") for n in range(len(results)))
     module = torch.fx.GraphModule(torch.nn.Module(), graph)
     return CapturedProgram(module, tuple(inputs), outputs, mode)
-
-
-def to_numpy(x: torch.Tensor) -> np.ndarray:
-    return x.contiguous().view(torch.uint16).numpy() if x.dtype is torch.bfloat16 else x.numpy()
 
 
 @pytest.mark.parametrize("name", CASES)

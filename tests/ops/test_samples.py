@@ -15,6 +15,7 @@ from ptc.ops import registry, sampling
 from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.support.diagnostics import CompileError
+from tests.ops.arrays import to_numpy, to_torch
 
 _ROWS = [
     (op, n, row)
@@ -22,19 +23,6 @@ _ROWS = [
     for n, row in enumerate(rows)
 ]
 _IDS = [sampling.sample_id(op, n, row) for op, n, row in _ROWS]
-
-
-def to_numpy(x: torch.Tensor) -> np.ndarray:
-    if x.dtype is torch.bfloat16:
-        return x.contiguous().view(torch.uint16).numpy()
-    return x.numpy()
-
-
-def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
-    array = np.array(array, order="C")
-    if dtype is torch.bfloat16:
-        return torch.from_numpy(array.astype(np.uint16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
 
 
 def decomposed(program: AtenProgram) -> AtenProgram:

@@ -14,7 +14,7 @@ import torch
 
 from tests.runtime import native
 from tests.runtime.native import Guarded
-from tests.runtime.views import CODES, View
+from tests.runtime.views import CODES, View, rearranged
 
 TYPES = [d for d in CODES if d not in (torch.uint16, torch.uint32, torch.uint64)]
 REAL = [d for d in TYPES if not d.is_complex]
@@ -84,23 +84,6 @@ def random_shape(rng: random.Random) -> list[int]:
     if shape and rng.random() < 0.2:
         shape = [*shape[:2], 300]
     return shape
-
-
-def rearranged(rng: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    match rng.randrange(4):
-        case 0 if tensor.dim() > 1:
-            return tensor.transpose(0, -1)
-        case 1 if tensor.dim() and tensor.shape[0] > 2:
-            return tensor[::2]
-        case 2 if tensor.dim() and tensor.shape[-1]:
-            return tensor[..., :1].expand(tensor.shape)
-        case _:
-            return tensor
-
-
-@pytest.fixture(autouse=True)
-def seed() -> None:
-    torch.manual_seed(0)
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)

@@ -13,7 +13,7 @@ import torch
 from torch._tensor_str import printoptions
 
 from tests.runtime import native
-from tests.runtime.views import CODES, View
+from tests.runtime.views import CODES, View, rearranged
 
 ROOM = 1 << 23
 OUT = ctypes.create_string_buffer(ROOM)
@@ -128,24 +128,6 @@ def random_tensor(rng: random.Random, dtype: torch.dtype) -> torch.Tensor:
     bits = rng.randint(1, 63)
     low, high = max(info.min, -(2**bits)), min(info.max, 2**bits, 2**63 - 1)
     return torch.randint(low, high, shape).to(dtype)
-
-
-def rearranged(rng: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    """The same kind of tensor with other strides."""
-    match rng.randrange(4):
-        case 0 if tensor.dim() > 1:
-            return tensor.transpose(0, -1)
-        case 1 if tensor.dim() and tensor.shape[0] > 2:
-            return tensor[::2]
-        case 2 if tensor.dim() and tensor.shape[-1]:
-            return tensor[..., :1].expand(tensor.shape)
-        case _:
-            return tensor
-
-
-@pytest.fixture(autouse=True)
-def seed() -> None:
-    torch.manual_seed(0)
 
 
 @pytest.mark.parametrize("dtype", CODES, ids=str)

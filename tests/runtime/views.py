@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 
 import torch
 
@@ -44,3 +45,16 @@ class View(ctypes.Structure):
         self.own_dims, self.own_strides = numbers(*tensor.shape), numbers(*tensor.stride())
         pointers = [ctypes.addressof(x) for x in (self.own_dims, self.own_strides)]
         super().__init__(tensor.data_ptr(), *pointers, tensor.dim(), *CODES[tensor.dtype])
+
+
+def rearranged(rng: random.Random, tensor: torch.Tensor) -> torch.Tensor:
+    """The same kind of tensor with other strides."""
+    match rng.randrange(4):
+        case 0 if tensor.dim() > 1:
+            return tensor.transpose(0, -1)
+        case 1 if tensor.dim() and tensor.shape[0] > 2:
+            return tensor[::2]
+        case 2 if tensor.dim() and tensor.shape[-1]:
+            return tensor[..., :1].expand(tensor.shape)
+        case _:
+            return tensor

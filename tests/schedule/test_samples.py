@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-import torch
 from torch._ops import OpOverload
 
 from ptc.loops import interpreter
 from ptc.ops import registry, sampling
 from ptc.schedule import Options, lower, schedule
+from tests.ops.arrays import to_numpy, to_torch
 
 OPERATORS = [
     (op, rows[0])
     for op, rows in registry.all_samples().items()
     if rows and registry.lowering(op) is not None
 ]
-
-
-def to_numpy(x: torch.Tensor) -> np.ndarray:
-    if x.dtype is torch.bfloat16:
-        return x.contiguous().view(torch.uint16).numpy()
-    return x.numpy()
-
-
-def to_torch(array: object, dtype: torch.dtype) -> torch.Tensor:
-    values = np.array(array, order="C")
-    if dtype is torch.bfloat16:
-        return torch.from_numpy(values.astype(np.uint16)).view(torch.bfloat16)
-    return torch.from_numpy(values)
 
 
 @pytest.mark.parametrize(("op", "row"), OPERATORS, ids=[str(op) for op, _ in OPERATORS])
