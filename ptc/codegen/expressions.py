@@ -6,7 +6,7 @@ element types alone. Takes operand texts, gives text; the emitter decides what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ptc.codegen.cpp_types import COMPLEX, ELEMENT, PROMOTED
@@ -21,8 +21,6 @@ class Operand:
     dtype: DType
     varying: bool  # one value a lane
 
-
-Spelling = Callable[[Sequence[Operand], DType, bool], str]
 
 #: Runtime headers that an operation needs, beyond ptc_vec.h.
 MATHS_HEADER = "ptc_math.h"

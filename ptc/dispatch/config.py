@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from ptc.backends.registry import Backend, BackendOptions
 from ptc.support.diagnostics import Diagnostic
@@ -57,6 +55,3 @@ def reset_statistics() -> None:
     fresh = Statistics()
     for name in Statistics.__slots__:
         setattr(STATISTICS, name, getattr(fresh, name))
-
-
-Callee = Callable[..., Any]

@@ -73,18 +73,10 @@ class Analysis:
             if slots[number].kind is not SlotKind.FREE
         )
 
-    def definitely_bound(self, index: int) -> frozenset[str]:
-        """Variables that have a value (or a cell) on every path; CPython may read such locals
-        without a check."""
-        return self._names(index, ItemKind.NULL, wanted=False)
-
     def cells(self, index: int) -> frozenset[str]:
         """Names whose slot may hold a cell at this point (free variables included)."""
-        return self._names(index, ItemKind.CELL, wanted=True)
-
-    def _names(self, index: int, kind: ItemKind, *, wanted: bool) -> frozenset[str]:
         pairs = zip(self.decoded.slots, self.state(index).slots, strict=True)
-        return frozenset(slot.name for slot, state in pairs if bool(state & kind) is wanted)
+        return frozenset(slot.name for slot, state in pairs if state & ItemKind.CELL)
 
     def handlers(self, index: int) -> tuple[Handler, ...]:
         """Exception handlers around the instruction, innermost first: where an exception raised

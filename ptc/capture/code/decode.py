@@ -94,11 +94,6 @@ class DecodedCode:
     instructions: tuple[Instruction, ...]
     slots: tuple[Slot, ...]
     refusal: str | None
-    word_owner: tuple[int, ...]  # code unit -> index of the instruction it belongs to
-
-    def index_of_offset(self, offset: int) -> int:
-        """The instruction that covers byte `offset` (its EXTENDED_ARG and CACHE words included)."""
-        return self.word_owner[offset // 2]
 
     def call_unit(self, index: int) -> tuple[int, int]:
         """First and last index of the instructions that only make sense together with `index`.
@@ -134,7 +129,7 @@ def decode(code: CodeType) -> DecodedCode:
         _instruction(code, slots, index, word, owner, position, handlers)
         for index, (word, position) in enumerate(zip(words, _positions(code, words), strict=True))
     )
-    return DecodedCode(code, instructions, slots, _refusal(code), tuple(owner))
+    return DecodedCode(code, instructions, slots, _refusal(code))
 
 
 # Word ranges: (unit of the opcode, unit after its CACHE words, opcode number, argument or None).

@@ -44,7 +44,6 @@ import sys
 from typing import Final, NamedTuple
 
 VERSION: Final[tuple[int, int]] = (sys.version_info[0], sys.version_info[1])
-SUPPORTED: Final = ((3, 11), (3, 12), (3, 13))
 
 PY312: Final = VERSION >= (3, 12)
 PY313: Final = VERSION >= (3, 13)
@@ -201,20 +200,7 @@ def is_method_load(opname: str, arg: int | None) -> bool:
 
 # Functions and formatting
 
-MAKE_FUNCTION_OPERANDS: Final = (
-    (1, "defaults"),
-    (2, "keyword defaults"),
-    (4, "annotations"),
-    (8, "closure"),
-)
-"""Flags of MAKE_FUNCTION (3.11, 3.12: operands pushed in this order below the code object) and of
-SET_FUNCTION_ATTRIBUTE (3.13: value below the function, one at a time)."""
-
 MAKE_FUNCTION_HAS_FLAGS: Final = not PY313
-
-CONVERSIONS: Final = {0: None, 1: "str", 2: "repr", 3: "ascii"}
-"""Conversion of an f-string field: low two bits of FORMAT_VALUE, argument of CONVERT_VALUE
-(3.13)."""
 
 
 def format_value_has_spec(arg: int) -> bool:
@@ -244,24 +230,6 @@ INTRINSICS_2: Final[tuple[str, ...]] = (
     "INTRINSIC_TYPEVAR_WITH_CONSTRAINTS",
     "INTRINSIC_SET_FUNCTION_TYPE_PARAMS",
     "INTRINSIC_SET_TYPEPARAM_DEFAULT",  # 3.13
-)
-
-# Instructions of generators and coroutines; their functions are never resumed.
-GENERATOR_OPCODES: Final = frozenset(
-    {
-        "RETURN_GENERATOR",
-        "YIELD_VALUE",
-        "SEND",
-        "END_SEND",
-        "CLEANUP_THROW",
-        "GET_AWAITABLE",
-        "GET_AITER",
-        "GET_ANEXT",
-        "BEFORE_ASYNC_WITH",
-        "END_ASYNC_FOR",
-        "ASYNC_GEN_WRAP",
-        "GET_YIELD_FROM_ITER",
-    }
 )
 
 # Instructions that cannot raise, so that no exception edge leaves them. LOAD_FAST may (unbound

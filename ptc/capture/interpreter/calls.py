@@ -80,10 +80,6 @@ def pure(*functions: Any) -> None:
         _HANDLED_OBJECTS.append(function)
 
 
-def is_pure(function: Any) -> bool:
-    return id(function) in _PURE
-
-
 def find_handler(function: Any) -> Builtin | None:
     return _HANDLERS.get(id(function))
 

@@ -52,7 +52,6 @@ class Machine:
         self.wrapped: dict[int, Value] = {}
         self.kept_alive: dict[int, Any] = {}
         self.instance_dicts: dict[int, Value] = {}
-        self.class_overlays: dict[tuple[int, str], Value] = {}
         self.frames: list[Frame] = []
         self.handled: Value | None = None  # sys.exc_info()
         self.pending_attribute_error: Raised | None = None
