@@ -447,8 +447,8 @@ def _print(vm: Machine, *args: Value, **kwargs: Value) -> Value:
 def _outside(vm: Machine, *args: Value, **kwargs: Value) -> Value:
     raise GraphBreak(
         "PTC-B003",
-        "print or another input or output operation cannot be part of the graph",
-        "remove the print, or keep it outside of the model's forward",
+        "input, a file or the debugger cannot be part of the graph",
+        "read what the model needs before the call, and pass it in",
     )
 
 
