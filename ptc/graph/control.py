@@ -242,10 +242,11 @@ Item = (
 
 #: Operations of `Compute` -> number of operands. The arithmetic ones take int, float and bool as
 #: Python does (bool counts as int); comparisons give bool; `int`, `float`, `bool` convert; `select`
-#: is `a if c else b`; the rest are functions of `math` with its results.
+#: is `a if c else b`; `power` is a power of floats that is infinite or NaN where Python raises; the
+#: rest are functions of `math` with its results.
 OPERATIONS: Mapping[str, int] = {
     "add": 2, "sub": 2, "mul": 2, "truediv": 2, "floordiv": 2, "mod": 2, "pow": 2,
-    "neg": 1, "pos": 1, "abs": 1, "invert": 1,
+    "power": 2, "neg": 1, "pos": 1, "abs": 1, "invert": 1,
     "and": 2, "or": 2, "xor": 2, "lshift": 2, "rshift": 2,
     "eq": 2, "ne": 2, "lt": 2, "le": 2, "gt": 2, "ge": 2, "not": 1,
     "int": 1, "float": 1, "bool": 1, "round": 1, "round_to": 2, "min": 2, "max": 2, "select": 3,

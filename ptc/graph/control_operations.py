@@ -19,10 +19,25 @@ Kinds = frozenset[NumberKind]
 _KINDS: Mapping[type, NumberKind] = {int: INT, float: FLOAT, bool: BOOL}
 _TYPES: Mapping[NumberKind, type] = {kind: cls for cls, kind in _KINDS.items()}
 
+
+def power(base: float, exponent: float) -> float:
+    """`base ** exponent` of floats as C has it: infinite where Python's does not fit, and for a
+    negative power of zero; NaN where Python's is complex."""
+    base, exponent = float(base), float(exponent)
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+    except ValueError:
+        if base != 0:
+            return math.nan
+        return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+
+
 _NAMED: Mapping[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
     "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow,
-    "neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert,
+    "power": power, "neg": operator.neg, "pos": operator.pos, "abs": abs, "invert": operator.invert,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor,
     "lshift": operator.lshift, "rshift": operator.rshift,
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
@@ -44,7 +59,7 @@ _FIXED: Mapping[str, NumberKind] = {
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "not", "bool"), BOOL),
     **dict.fromkeys(("math.isnan", "math.isinf", "math.isfinite"), BOOL),
     **dict.fromkeys(("int", "round", "math.floor", "math.ceil", "math.trunc"), INT),
-    **dict.fromkeys(("truediv", "float"), FLOAT),
+    **dict.fromkeys(("truediv", "float", "power"), FLOAT),
 }
 
 

@@ -59,6 +59,7 @@ from ptc.support.diagnostics import Location
 #: What a segment has become.
 Form = AtenProgram | str
 
+_POWER = "from ptc.graph.control_operations import power"
 _MODULES = ("logging", "math", "operator", "sys", "torch", "warnings")
 
 _INFIX: Mapping[str, str] = {
@@ -83,6 +84,7 @@ def print_control(program: ControlProgram, segments: Mapping[int, Form] | None =
             f'"""{_form_name(segments)} program `{program.name}` with control flow."""',
             "",
             *import_lines(printer.graphs, modules),
+            *([_POWER] if re.search(r"\bpower\(", text) else []),
             "",
             *([*described, ""] if described else []),
             "",
@@ -131,7 +133,7 @@ class _Printer:
         self._forms = forms or {}
         self._numbers = {} if program is None else segment_numbers(program)
         self._names: dict[str, str] = {}
-        self._taken = {*_MODULES, *dir(builtins)}
+        self._taken = {*_MODULES, "power", *dir(builtins)}
         self._shown: Location | None = None
         self.graphs: list[torch.fx.GraphModule] = []
         self.literals: list[str] = []

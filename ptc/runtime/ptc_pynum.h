@@ -334,6 +334,11 @@ PTC_PY_BINARY(pow) {
     return 0;
   }
 }
+// A power of floats that is infinite or NaN where Python raises.
+PTC_PY_BINARY(power) {
+  const double x = detail::opaque((double)a), y = detail::opaque((double)b);
+  return detail::number_as<R>(__builtin_pow(x, y));
+}
 PTC_PY_UNARY(neg) {
   using namespace detail;
   if constexpr (is_float_number<A>)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from ptc.graph.control import OPERATIONS
+from ptc.graph.control_operations import power
 from tests.runtime import native
 from tests.runtime.conftest import Builder
 
@@ -33,7 +34,7 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
     "gt": operator.gt, "ge": operator.ge, "not": operator.not_,
     "int": int, "float": float, "bool": bool, "round": round, "round_to": round,
-    "min": min, "max": max, "select": lambda c, a, b: a if c else b,
+    "min": min, "max": max, "select": lambda c, a, b: a if c else b, "power": power,
 }  # fmt: skip
 BITS = {"invert", "and", "or", "xor", "lshift", "rshift", "math.isqrt", "math.gcd"}
 GIVES_BOOL = {"eq", "ne", "lt", "le", "gt", "ge", "not", "bool"}
@@ -50,7 +51,7 @@ def result_kinds(op: str, kinds: Sequence[str]) -> list[str]:
         return ["bool"]
     if op in GIVES_INT:
         return ["int"]
-    if op in ("truediv", "float") or op.startswith("math."):
+    if op in ("truediv", "float", "power") or op.startswith("math."):
         return ["float"]
     if op == "round_to":
         kinds = kinds[:1]

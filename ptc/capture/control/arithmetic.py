@@ -20,6 +20,7 @@ from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.graph.control import Compute, NumberKind, NumberVar, Operand
+from ptc.graph.control_operations import power
 from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _INT, _FLOAT, _BOOL = NumberKind.INT, NumberKind.FLOAT, NumberKind.BOOL
 KINDS: Mapping[type, NumberKind] = {int: _INT, float: _FLOAT, bool: _BOOL}
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "not", "bool"})
-_ALWAYS_FLOAT = frozenset({"truediv", "float"})
+_ALWAYS_FLOAT = frozenset({"truediv", "float", "power"})
 _TO_INT = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc", "math.isqrt",
                      "math.gcd", "invert", "lshift", "rshift"})  # fmt: skip
 _BITWISE = frozenset({"and", "or", "xor"})
@@ -41,8 +42,9 @@ HOST: Mapping[str, Callable[..., Any]] = {
     "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
     "rshift": operator.rshift, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
     "le": operator.le, "gt": operator.gt, "ge": operator.ge, "not": operator.not_, "int": int,
-    "float": float, "bool": bool, "round": round, "round_to": round, "min": min, "max": max,
-    "select": lambda c, a, b: a if c else b,
+    "float": float, "bool": bool, "power": power, "round": round, "round_to": round, "min": min,
+    "max": max,
+    "select": lambda c, a, b: a if c else b, "divmod": divmod,
 }  # fmt: skip
 
 
@@ -71,8 +73,12 @@ def operand(vm: ControlMachine, value: Value) -> Operand:
 
 def arithmetic(vm: ControlMachine, op: str, values: list[Value]) -> Value:
     """`op` on numbers, at least one of which data decides."""
+    if op in ("pow", "math.pow"):
+        result = _power(vm, op, values)
+        if result is not None:
+            return result
     _require_valid(vm, op, values)
-    kind = _result_kind(op, [number_kind(value) for value in values], values)
+    kind = _result_kind(op, [number_kind(value) for value in values])
     return computed(vm, op, values, kind)
 
 
@@ -101,7 +107,7 @@ def int_range(vm: ControlMachine, value: Value) -> tuple[int, int] | None:
     return int(value.value), int(value.value)
 
 
-def _result_kind(op: str, kinds: list[NumberKind], values: list[Value]) -> NumberKind:
+def _result_kind(op: str, kinds: list[NumberKind]) -> NumberKind:
     if op in _COMPARISONS or op in ("math.isnan", "math.isinf", "math.isfinite"):
         return _BOOL
     if op in _BITWISE:
@@ -112,9 +118,6 @@ def _result_kind(op: str, kinds: list[NumberKind], values: list[Value]) -> Numbe
         return _FLOAT
     if op == "round_to":
         return _FLOAT if kinds[0] is _FLOAT else _INT
-    if op == "pow" and _FLOAT not in kinds:
-        exponent = values[1]
-        return _FLOAT if exponent.is_constant() and exponent.constant() < 0 else _INT
     return _FLOAT if _FLOAT in kinds else _INT
 
 
@@ -126,14 +129,14 @@ def _require_valid(vm: ControlMachine, op: str, values: list[Value]) -> None:
     kinds = [number_kind(value) for value in values]
     if _FLOAT in kinds and (op in _BITWISE or op in _INTS_ONLY):
         _raise(vm, op, [_example(kind) for kind in kinds])
-    if op in ("truediv", "floordiv", "mod", "math.fmod"):
+    if op in ("truediv", "floordiv", "mod"):
         if _holds(vm, "eq", values[1], 0):
             _raise(vm, op, [_example(kinds[0]), _zero(kinds[1])])
     elif op in ("lshift", "rshift"):
         if _holds(vm, "lt", values[1], 0):
             _raise(vm, op, [1, -1])
-    elif op == "pow":
-        _require_power(vm, values, kinds)
+    elif op == "math.fmod":
+        _require_remainder(vm, values)
     elif op in ("int", "round", "math.floor", "math.ceil", "math.trunc") and kinds[0] is _FLOAT:
         if _holds(vm, "ne", values[0], values[0]):
             _raise(vm, op, [math.nan])
@@ -143,6 +146,11 @@ def _require_valid(vm: ControlMachine, op: str, values: list[Value]) -> None:
         for test, bound, example in _DOMAINS[op]:
             if _holds(vm, test, values[0], bound):
                 _raise(vm, op, [example])
+    elif op in _LARGEST:
+        size = _computed(vm, "math.fabs", [values[0]]) if op in _SYMMETRIC else values[0]
+        over = _both(vm, vm.compare(">", size, ConstantValue(_LARGEST[op])), _finite(vm, size))
+        if vm.truth(over):
+            _raise(vm, op, [1000.0])
 
 
 #: Function -> operands that make it raise: comparison, bound, and one such operand.
@@ -153,41 +161,78 @@ _DOMAINS: Mapping[str, tuple[tuple[str, float, float], ...]] = {
     "math.log2": (("le", 0, 0.0),),
     "math.log10": (("le", 0, 0.0),),
     "math.log1p": (("le", -1, -1.0),),
-    "math.exp": (("gt", 709.782712893384, 1000.0),),
-    "math.expm1": (("gt", 709.782712893384, 1000.0),),
-    "math.cosh": (("gt", 710.4758600739439, 1000.0), ("lt", -710.4758600739439, -1000.0)),
-    "math.sinh": (("gt", 710.4758600739439, 1000.0), ("lt", -710.4758600739439, -1000.0)),
     "math.asin": (("gt", 1, 2.0), ("lt", -1, -2.0)),
     "math.acos": (("gt", 1, 2.0), ("lt", -1, -2.0)),
     "math.sin": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
     "math.cos": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
     "math.tan": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
 }
+#: Function -> the largest finite operand whose result is finite.
+_LARGEST: Mapping[str, float] = {
+    "math.exp": 709.782712893384,
+    "math.expm1": 709.782712893384,
+    "math.cosh": 710.4758600739439,
+    "math.sinh": 710.4758600739439,
+}
+_SYMMETRIC = frozenset({"math.cosh", "math.sinh"})
 
 
-def _require_power(vm: ControlMachine, values: list[Value], kinds: list[NumberKind]) -> None:
+def quotient_and_remainder(vm: ControlMachine, values: list[Value]) -> Value:
+    """`divmod`, whose exception has a text of its own."""
+    left, right = values
+    if _holds(vm, "eq", right, 0):
+        _raise(vm, "divmod", [_example(number_kind(left)), _zero(number_kind(right))])
+    return vm.tuple([vm.binary("//", left, right), vm.binary("%", left, right)])
+
+
+def _require_remainder(vm: ControlMachine, values: list[Value]) -> None:
+    """`math.fmod` has no result for an infinite number, or by zero."""
+    x, y = values
+    endless = _both(vm, _computed(vm, "math.isinf", [x]), vm.compare("==", y, y))
+    by_zero = _both(vm, vm.compare("==", y, ConstantValue(0)), vm.compare("==", x, x))
+    if vm.truth(vm.binary("|", endless, by_zero)):
+        _raise(vm, "math.fmod", [1.0, 0.0])
+
+
+def _power(vm: ControlMachine, op: str, values: list[Value]) -> Value | None:
+    """`base ** exponent`, or `math.pow` of them; None for an int to the power of an int that is not
+    negative."""
     base, exponent = values
-    if _FLOAT not in kinds:
-        if not exponent.is_constant() and _holds(vm, "lt", exponent, 0):
-            if _holds(vm, "eq", base, 0):
-                _raise(vm, "pow", [0, -1])
-            vm.not_supported("an int raised to a negative int is a float, where ints are expected")
-        if exponent.is_constant() and exponent.constant() >= 0:
-            return
-    if kinds[1] is _FLOAT:
-        part = vm.binary("%", exponent, ConstantValue(1))
-        broken = vm.binary(
-            "&", vm.compare("<", base, ConstantValue(0)), vm.compare(">", part, ConstantValue(0))
-        )
-        if vm.truth(broken) and not _holds(vm, "math.isinf", base):
-            vm.not_supported("a negative number to a broken power is a complex number")
-    negative = exponent.constant() < 0 if exponent.is_constant() else True
-    if negative and _holds(vm, "eq", base, 0) and _holds(vm, "lt", exponent, 0):
-        _raise(vm, "pow", [_zero(kinds[0]), _negative(kinds[1])])
+    kinds = [number_kind(value) for value in values]
+    if op == "pow" and _FLOAT not in kinds and not _holds(vm, "lt", exponent, 0):
+        return None
+    base, exponent = (_computed(vm, "float", [value]) for value in values)
+    result = _computed(vm, "power", [base, exponent])
+    if _holds(vm, "math.isfinite", result):
+        return result
+    if not vm.truth(_both(vm, _finite(vm, base), _finite(vm, exponent))):
+        return result
+    is_number = vm.compare("==", result, result)
+    if op == "math.pow":
+        if not vm.truth(_both(vm, is_number, vm.compare("!=", base, ConstantValue(0)))):
+            _raise(vm, op, [0.0, -1.0])
+        _raise(vm, op, [10.0, 400.0])
+    if vm.truth(vm.compare("==", base, ConstantValue(0))):
+        _raise(vm, op, [_zero(kinds[0]), _example(kinds[1]) * -1])
+    if not vm.truth(is_number):
+        vm.not_supported("a negative number to a broken power is a complex number")
+    _raise(vm, op, [10.0, 400.0])
+    return None
 
 
-def _negative(kind: NumberKind) -> Any:
-    return -1.0 if kind is _FLOAT else -1
+def _computed(vm: ControlMachine, op: str, values: list[Value]) -> Value:
+    """A function that never raises."""
+    if all(value.is_constant() for value in values):
+        return ConstantValue(host_function(op)(*[value.constant() for value in values]))
+    return computed(vm, op, values, _result_kind(op, [number_kind(v) for v in values]))
+
+
+def _finite(vm: ControlMachine, value: Value) -> Value:
+    return _computed(vm, "math.isfinite", [value])
+
+
+def _both(vm: ControlMachine, one: Value, other: Value) -> Value:
+    return vm.binary("&", one, other)
 
 
 def _holds(vm: ControlMachine, op: str, left: Value, right: Value | float | None = None) -> bool:
@@ -260,7 +305,7 @@ def _folded(vm: ControlMachine, op: str, operands: tuple[Operand, ...]) -> Numbe
     if known is not None:
         return known.var
     kinds = [o.kind if isinstance(o, NumberVar) else KINDS[type(o)] for o in operands]
-    target = NumberVar(vm.writer.name("n"), _result_kind(op, kinds, [ConstantValue(1)] * 2))
+    target = NumberVar(vm.writer.name("n"), _result_kind(op, kinds))
     vm.writer.compute(Compute(target, op, operands))
     vm.journal.put(vm.computed, (op, operands), DataNumber(target))
     return target

@@ -13,10 +13,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import formatting
-from ptc.capture.control.arithmetic import arithmetic, computed, is_number, number_kind
+from ptc.capture.control.arithmetic import (
+    arithmetic,
+    computed,
+    is_number,
+    number_kind,
+    quotient_and_remainder,
+)
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import SequenceValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
@@ -132,7 +137,7 @@ def _method(vm: ControlMachine, name: str, args: list[Value]) -> Value | None:
     if name == "bit_count":
         return _bit_count(vm, args[0])
     if name == "__divmod__":
-        return vm.tuple([vm.binary("//", *args), vm.binary("%", *args)])
+        return quotient_and_remainder(vm, args)
     if name.startswith("__r") and f"__{name[3:]}" in _METHODS:
         name, args = f"__{name[3:]}", args[::-1]
     op = _METHODS.get(name)
@@ -187,6 +192,10 @@ def _round(vm: ControlMachine, number: Value, ndigits: Value | None = None) -> V
     return arithmetic(vm, "round_to", [number, ndigits])
 
 
+def _divmod(vm: ControlMachine, left: Value, right: Value) -> Value | None:
+    return quotient_and_remainder(vm, [left, right]) if _by_data([left, right]) else None
+
+
 def _index(vm: ControlMachine, value: Value) -> Value | None:
     if isinstance(value, TensorValue):
         value = vm.read_item(value)
@@ -202,25 +211,37 @@ def _truth(vm: ControlMachine, value: Value) -> Value | None:
 
 
 def _sum(vm: ControlMachine, iterable: Value, start: Value | None = None) -> Value | None:
-    """A sum of numbers, as CPython makes it: from 3.12 on, what rounding takes from a sum of floats
-    is added in the end."""
-    if vm.python_version < (3, 12) or not isinstance(iterable, SequenceValue):
-        return None
-    values = [vm.settle(value) for value in iterable.items]
+    """A sum as CPython makes it: from 3.12 on, what rounding takes from a sum of floats is added in
+    the end, or before something that is no number."""
     total = start or ConstantValue(0)
-    if not _by_data([total, *values]) or all(value.cls is not float for value in values):
+    if vm.python_version < (3, 12) or total.cls is str:
         return None
-    lost: Value = ConstantValue(0.0)
+    values = [vm.settle(value) for value in vm.unpack(iterable)]
+    if all(value.is_constant() for value in (total, *values)):
+        return vm.evaluate(sum, [value.constant() for value in values], total.constant())
+    lost: Value | None = None
+    plain = False  # once there was something that is no number
     for value in values:
-        if total.cls is not float or value.cls is not float:
-            total = vm.binary("+", total, value)
-            continue
+        if not plain and not (is_number(total) and is_number(value)):
+            total, lost, plain = _with_lost(vm, total, lost), None, True
         following = vm.binary("+", total, value)
-        larger = vm.compare(">=", _magnitude(vm, total), _magnitude(vm, value))
-        first = vm.binary("+", vm.binary("-", total, following), value)
-        second = vm.binary("+", vm.binary("-", value, following), total)
-        lost = vm.binary("+", lost, select(vm, larger, first, second))
+        if not plain and total.cls is float and value.cls is float:
+            lost = vm.binary("+", lost or ConstantValue(0.0), _lost(vm, total, value, following))
         total = following
+    return _with_lost(vm, total, lost)
+
+
+def _lost(vm: ControlMachine, total: Value, value: Value, following: Value) -> Value:
+    """What rounding took from `total + value`."""
+    larger = vm.compare(">=", _magnitude(vm, total), _magnitude(vm, value))
+    first = vm.binary("+", vm.binary("-", total, following), value)
+    second = vm.binary("+", vm.binary("-", value, following), total)
+    return select(vm, larger, first, second)
+
+
+def _with_lost(vm: ControlMachine, total: Value, lost: Value | None) -> Value:
+    if lost is None:
+        return total
     finite = _math_value(vm, "math.isfinite", [lost])
     return select(vm, finite, vm.binary("+", total, lost), total)
 
@@ -294,6 +315,7 @@ def _rounding(special: str) -> Handler:
 
 _HANDLERS: Mapping[int, Handler] = {
     id(round): _round,
+    id(divmod): _divmod,
     id(operator.index): _index,
     id(operator.truth): _truth,
     id(sum): _sum,

@@ -92,8 +92,7 @@ def count_of(values: Any, wanted: Any) -> int:
 def total(iterable: Any, start: Any = 0) -> Any:
     result, error = start, 0.0
     for value in iterable:
-        if _COMPENSATED and isinstance(value, float):
-            result = float(result)
+        if _COMPENSATED and isinstance(value, float) and isinstance(result, float):
             new = result + value
             if abs(result) >= abs(value):
                 error += (result - new) + value

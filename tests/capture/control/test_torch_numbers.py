@@ -143,11 +143,83 @@ def test_powers() -> None:
     check(half_power, *[torch.tensor([v]) for v in (4.0, 0.0, -inf)])
 
 
-@pytest.mark.parametrize(
-    ("function", "pair"),
-    [(power, (-2.0, 0.5)), (power_of_ints, (2, -1)), (half_power, (-2.0, 0.5))],
-)
-def test_what_no_number_is_ends_the_run(function: Any, pair: Any) -> None:
-    """Python goes on with a complex number or a float. No handler of the program's catches it."""
+@pytest.mark.parametrize("function", [power, half_power])
+def test_what_no_number_is_ends_the_run(function: Any) -> None:
+    """Python goes on with a complex number. No handler of the program's catches it."""
     with pytest.raises(AssertionError, match=r"ptc\.NotSupported"):
-        run(function, torch.tensor((2, 3), dtype=torch.tensor(pair).dtype), torch.tensor(pair))
+        run(function, torch.tensor([2.0, 3.0]), torch.tensor([-2.0, 0.5]))
+
+
+# -- what raises, in a handler of the model's -----------------------------------------------------
+
+
+def powers(x: Row) -> Any:
+    base, exponent = x.tolist()
+    try:
+        return base**exponent
+    except (OverflowError, ZeroDivisionError) as error:
+        print(type(error).__name__, error)
+    try:
+        return math.pow(base, exponent)
+    except (OverflowError, ValueError) as error:
+        return str(error)
+
+
+def powers_of_ints(x: Row) -> Any:
+    base, exponent = int(x[0]), int(x[1])
+    try:
+        return base**exponent, base**-1
+    except ZeroDivisionError as error:
+        return str(error)
+
+
+_POWERS = [
+    (2.0, 3.0), (0.0, -1.0), (-0.0, -3.0), (10.0, 400.0), (-8.0, 3.0), (-1e200, 3.0),
+    (math.nan, 0.0), (1.0, math.nan), (math.inf, -1.0), (0.0, -math.inf), (-math.inf, 2.5),
+    (-math.inf, 3.0), (-1.0, math.inf), (1e-300, -2.0), (1e-200, 2.0),
+]  # fmt: skip
+
+
+def test_powers_in_handlers() -> None:
+    check(powers, *[(torch.tensor(pair, dtype=torch.float64),) for pair in _POWERS])
+    pairs = [(2, 3), (0, -1), (2, -1), (-1, -1), (1, -2), (0, 0), (-3, 5), (-7, -3)]
+    check(powers_of_ints, *[(torch.tensor(pair),) for pair in pairs])
+
+
+def ends_of_functions(x: Row) -> Any:
+    v, found = float(x[0]), []
+    try:
+        found.append(math.exp(v))
+    except OverflowError as error:
+        print("exp", error)
+    try:
+        found.append(math.cosh(v))
+    except OverflowError as error:
+        print("cosh", error)
+    try:
+        found.append(math.fmod(v, float(x[1])))
+    except ValueError as error:
+        print("fmod", error)
+    try:
+        found.append(divmod(v, float(x[1]))[1])
+    except ZeroDivisionError as error:
+        print("divmod", error)
+    return found
+
+
+def test_functions_at_their_ends() -> None:
+    values = (1.0, 1000.0, -1000.0, math.nan, math.inf, -math.inf, 709.782712893384)
+    pairs = [(v, d) for v in values for d in (2.0, 0.0, math.nan)]
+    check(ends_of_functions, *[(torch.tensor(pair, dtype=torch.float64),) for pair in pairs])
+
+
+def sums(x: Row) -> Any:
+    values = x.tolist()
+    print(sum(values), sum(v for v in values), sum(dict(enumerate(values)).values(), 0.5))
+    print(sum([values[0], 1, values[1], True, values[2]]), sum(values, x[0]))
+    return sum(v for v in values if v > 0)
+
+
+def test_sums_are_this_pythons() -> None:
+    rows = ((0.1, 0.2, 0.3, 1e16, -1e16), (math.nan, 1, 2, 3, 4), (math.inf, -math.inf, 1, 1, 1))
+    check(sums, *[(torch.tensor(row, dtype=torch.float64),) for row in rows])
