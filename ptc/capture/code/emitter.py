@@ -4,25 +4,25 @@ version.
 Owns the calling convention (NULLs, PRECALL, KW_NAMES, CALL_KW), TO_BOOL, cells, stack depths and
 locations of generated code. It must not know what the code is for.
 
-    e = Emitter.like(fn.__code__)                # same signature, same free variables
+    e = Emitter.plain(("x",), name="made", filename="user.py")
     e.at(instruction)                            # following code carries that source position
     e.load_const(graph); e.callee()              # the callable on the stack is ready for a call
     e.load_local("x"); e.call(1)                 # -> result on the stack
     e.store_local("y")
     e.load_local("y"); e.return_value()
-    new_fn = e.function(fn)                      # globals, closure and defaults of fn
+    code = e.code()
 
-Objects of ours are best passed by `load_const` (any object may be a constant of a code object that
-is never marshalled); `load_global` reads the user's module and builtins.
+There are the operations that resume and step functions are made of; the rest of such a function is
+copied, instruction by instruction (`instruction`, `splice`). Objects of ours are best passed by
+`load_const`: any object may be a constant of a code object that is never marshalled.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import inspect
 from collections.abc import Callable, Generator, Iterable, Sequence
-from types import CodeType, FunctionType
+from types import CodeType
 
 from ptc.capture.code import versions
 from ptc.capture.code.assemble import (
@@ -38,7 +38,7 @@ from ptc.capture.code.assemble import (
     assemble,
 )
 from ptc.capture.code.copying import copy_instruction
-from ptc.capture.code.decode import DecodedCode, Instruction, Position, SlotKind, decode
+from ptc.capture.code.decode import DecodedCode, Instruction, Position, SlotKind
 from ptc.capture.code.effects import stack_effect
 
 _FUTURE_FLAGS = 0x1FE0000  # CO_FUTURE_DIVISION up to CO_FUTURE_ANNOTATIONS
@@ -62,27 +62,6 @@ class Emitter:
         self._largest = 0
         self._position: Position | None = Position(frame.first_line)
         self._protection: Protection | None = None
-
-    @classmethod
-    def like(cls, code: CodeType, *, name: str | None = None) -> Emitter:
-        """An emitter with the signature, free variables, file and first line of `code`.
-
-        Arguments are plain locals; call `make_cell` for one that is to live in a cell.
-        """
-        slots = decode(code).slots
-        frame = Frame(
-            name=name or code.co_name,
-            qualname=name or code.co_qualname,
-            filename=code.co_filename,
-            first_line=code.co_firstlineno,
-            arguments=tuple(Variable(slot.name) for slot in slots if slot.is_argument),
-            free=tuple(Variable(free, SlotKind.FREE) for free in code.co_freevars),
-            positional=code.co_argcount,
-            positional_only=code.co_posonlyargcount,
-            keyword_only=code.co_kwonlyargcount,
-            flags=code.co_flags & (_FUTURE_FLAGS | _SIGNATURE_FLAGS),
-        )
-        return cls(frame)
 
     @classmethod
     def plain(
@@ -198,15 +177,6 @@ class Emitter:
     def load_const(self, value: object) -> None:  # -> value
         self._op("LOAD_CONST", Constant(value))
 
-    def load_global(self, name: str) -> None:  # -> value
-        self._op("LOAD_GLOBAL", Name(name))
-
-    def store_global(self, name: str) -> None:  # value ->
-        self._op("STORE_GLOBAL", Name(name))
-
-    def delete_global(self, name: str) -> None:
-        self._op("DELETE_GLOBAL", Name(name))
-
     def make_cell(self, name: str) -> None:
         """Put the local's value (or nothing, if unbound) into a new cell; from here on the variable
         is read by `load_deref`."""
@@ -232,12 +202,6 @@ class Emitter:
     def load_deref(self, name: str) -> None:  # -> contents
         self._op("LOAD_DEREF", self._celled(name))
 
-    def store_deref(self, name: str) -> None:  # value ->
-        self._op("STORE_DEREF", self._celled(name))
-
-    def delete_deref(self, name: str) -> None:
-        self._op("DELETE_DEREF", self._celled(name))
-
     def _celled(self, name: str) -> Variable:
         variable = self._variables.get(name)
         if variable is None or variable.kind is SlotKind.LOCAL:
@@ -246,68 +210,8 @@ class Emitter:
 
     # Objects
 
-    def load_attr(self, name: str) -> None:  # object -> value
-        self._op("LOAD_ATTR", Name(name))
-
-    def store_attr(self, name: str) -> None:  # value object ->
-        self._op("STORE_ATTR", Name(name))
-
-    def delete_attr(self, name: str) -> None:  # object ->
-        self._op("DELETE_ATTR", Name(name))
-
-    def load_subscr(self) -> None:  # container key -> value
-        self._op("BINARY_SUBSCR")
-
-    def store_subscr(self) -> None:  # value container key ->
-        self._op("STORE_SUBSCR")
-
-    def delete_subscr(self) -> None:  # container key ->
-        self._op("DELETE_SUBSCR")
-
     def build_tuple(self, count: int) -> None:  # items -> tuple
         self._op("BUILD_TUPLE", count)
-
-    def build_list(self, count: int) -> None:  # items -> list
-        self._op("BUILD_LIST", count)
-
-    def build_set(self, count: int) -> None:  # items -> set
-        self._op("BUILD_SET", count)
-
-    def build_map(self, count: int) -> None:  # key value .. -> dict
-        self._op("BUILD_MAP", count)
-
-    def build_slice(self, count: int) -> None:  # start stop [step] -> slice
-        self._op("BUILD_SLICE", count)
-
-    def list_extend(self) -> None:  # list iterable -> list
-        self._op("LIST_EXTEND", 1)
-
-    def dict_update(self) -> None:  # dict mapping -> dict
-        self._op("DICT_UPDATE", 1)
-
-    def unpack_sequence(self, count: int) -> None:  # iterable -> items, the first on top
-        self._op("UNPACK_SEQUENCE", count)
-
-    def binary_op(self, operator: str) -> None:  # left right -> value
-        self._op("BINARY_OP", versions.BINARY_OPERATORS.index(operator))
-
-    def compare(self, operator: str) -> None:  # left right -> value
-        """`operator`: < <= == != > >= is "is not" in "not in"."""
-        inverted = int("not" in operator)
-        if operator in ("is", "is not"):
-            self._op("IS_OP", inverted)
-        elif operator in ("in", "not in"):
-            self._op("CONTAINS_OP", inverted)
-        else:
-            self._op("COMPARE_OP", versions.compare_argument(operator))
-
-    def logical_not(self) -> None:  # value -> bool
-        if versions.JUMPS_NEED_BOOL:
-            self._op("TO_BOOL")
-        self._op("UNARY_NOT")
-
-    def get_iter(self) -> None:  # iterable -> iterator
-        self._op("GET_ITER")
 
     # Stack
 
@@ -316,10 +220,6 @@ class Emitter:
 
     def pop(self) -> None:  # value ->
         self._op("POP_TOP")
-
-    def copy(self, depth: int) -> None:
-        """Push the item at `depth` again; 1 is the top."""
-        self._op("COPY", depth)
 
     def swap(self, depth: int) -> None:
         """Exchange the top with the item at `depth`, which is at least 2."""
@@ -330,9 +230,6 @@ class Emitter:
     def callee(self) -> None:  # callable -> callable and NULL, in this version's order
         last = self._items[-1] if self._items else None
         match last:
-            case Operation("LOAD_GLOBAL", Name(text, 0)):
-                self._items[-1] = dataclasses.replace(last, operand=Name(text, 1))
-                self._set_depth(self.depth + 1)
             case _ if versions.NULL_ABOVE_CALLABLE:
                 self.push_null()
             case Operation(opname) if opname in _PLAIN_PUSHES:
@@ -355,10 +252,6 @@ class Emitter:
         if versions.HAS_PRECALL:
             self._op("PRECALL", count)
         self._op("CALL", count)
-
-    def call_spread(self, *, keywords: bool) -> None:
-        """After `callee`: tuple of arguments, and a dict if `keywords` -> result."""
-        self._op("CALL_FUNCTION_EX", int(keywords))
 
     def make_function(self, code: CodeType, *, closure: bool = False) -> None:
         """[tuple of cells, if closure] -> function with the running frame's globals."""
@@ -384,30 +277,6 @@ class Emitter:
             raise ValueError("nothing is known to reach this label; jump to it first")
         self._depth = label.depth
         self._items.append(label)
-
-    def jump(self, label: Label) -> None:
-        self._op("JUMP", label)
-
-    def jump_if_false(self, label: Label) -> None:  # value ->
-        self._test("POP_JUMP_IF_FALSE", label)
-
-    def jump_if_true(self, label: Label) -> None:  # value ->
-        self._test("POP_JUMP_IF_TRUE", label)
-
-    def _test(self, opname: str, label: Label) -> None:
-        if versions.JUMPS_NEED_BOOL:
-            self._op("TO_BOOL")
-        self._op(opname, label)
-
-    def jump_if_none(self, label: Label) -> None:  # value ->
-        self._op("POP_JUMP_IF_NONE", label)
-
-    def jump_if_not_none(self, label: Label) -> None:  # value ->
-        self._op("POP_JUMP_IF_NOT_NONE", label)
-
-    def for_iter(self, exhausted: Label) -> None:  # iterator -> iterator item
-        """Jump to `exhausted` at the end, where `end_for` must follow the mark at once."""
-        self._op("FOR_ITER", exhausted)
 
     def end_for(self) -> None:
         """What remains of the iterator is taken off the stack."""
@@ -440,15 +309,8 @@ class Emitter:
         """The exception becomes the current one (`sys.exception()`, `raise` without operand)."""
         self._op("PUSH_EXC_INFO")
 
-    def check_exc_match(self) -> None:  # exception type -> exception bool
-        self._op("CHECK_EXC_MATCH")
-
     def pop_except(self) -> None:  # previous ->
         self._op("POP_EXCEPT")
-
-    def reraise(self, lasti: int = 0) -> None:  # exception ->
-        """`lasti`: how far below the exception the saved offset lies; 0: there is none."""
-        self._op("RERAISE", lasti)
 
     def splice(self, items: Sequence[Item], place: Label) -> None:
         """Jump to `place`, a label of `items`, which are appended as they are, without accounting
@@ -502,15 +364,3 @@ class Emitter:
         if self._frame.free:
             prefix.insert(0, Operation("COPY_FREE_VARS", len(self._frame.free), None))
         return assemble(self._frame, [*prefix, *self._items], max(self._largest, stack_size))
-
-    def function(self, like: FunctionType) -> FunctionType:
-        """A function over `code()` with globals, closure, defaults and annotations of `like`."""
-        made = FunctionType(
-            self.code(), like.__globals__, like.__name__, like.__defaults__, like.__closure__
-        )
-        made.__kwdefaults__ = like.__kwdefaults__
-        made.__annotations__ = like.__annotations__
-        made.__qualname__ = like.__qualname__
-        made.__module__ = like.__module__
-        made.__doc__ = like.__doc__
-        return made

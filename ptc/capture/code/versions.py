@@ -66,9 +66,6 @@ FOR_ITER_EXIT_SKIP: Final = 2 if PY313 else 1 if PY312 else 0
 """Instructions at FOR_ITER's target that an exhausted loop skips (END_FOR, POP_TOP): the iterator
 is already popped when control continues at `target + FOR_ITER_EXIT_SKIP`."""
 
-# Jumps need a bool on 3.13: `x` must go through TO_BOOL before POP_JUMP_IF_TRUE or _FALSE.
-JUMPS_NEED_BOOL: Final = PY313
-
 # 3.12 dropped backward conditional jumps; the assembler inverts the test and jumps over a
 # JUMP_BACKWARD.
 HAS_BACKWARD_CONDITIONAL_JUMPS: Final = not PY312
@@ -146,9 +143,7 @@ BINARY_OPERATORS: Final[tuple[str, ...]] = _BINARY + tuple(f"{op}=" for op in _B
 
 COMPARE_OPERATORS: Final = ("<", "<=", "==", "!=", ">", ">=")
 
-# 3.12 and 3.13 keep in the low bits of COMPARE_OP which outcomes count as true, for the specialised
-# forms.
-_COMPARE_MASKS: Final = (2, 2 | 8, 8, 1 | 2 | 4, 4, 4 | 8)
+# 3.12 and 3.13 keep more in the low bits of COMPARE_OP.
 _COMPARE_SHIFT: Final = 5 if PY313 else 4 if PY312 else 0
 _COMPARE_TO_BOOL: Final = 16
 
@@ -161,15 +156,6 @@ def compare_operator(arg: int) -> str:
 def compare_gives_bool(arg: int) -> bool:
     """Does this COMPARE_OP turn its result into a bool (3.13: the jump that follows needs one)?"""
     return PY313 and bool(arg & _COMPARE_TO_BOOL)
-
-
-def compare_argument(operator: str, *, to_bool: bool = False) -> int:
-    """Argument of COMPARE_OP for an operator text."""
-    number = COMPARE_OPERATORS.index(operator)
-    if not PY312:
-        return number
-    wanted = _COMPARE_TO_BOOL if PY313 and to_bool else 0
-    return number << _COMPARE_SHIFT | _COMPARE_MASKS[number] | wanted
 
 
 # Names and their flag bits
