@@ -16,11 +16,12 @@ from torch._ops import OpOverload
 
 from ptc.codegen.entry import Entry
 from ptc.loops.nodes import BufferKind, Program
-from ptc.ops import registry, sampling
+from ptc.ops import registry
 from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import schedule
 from ptc.support.diagnostics import CompileError
+from tests.ops import sampling
 from tests.ops.arrays import to_numpy, to_torch
 
 BATCH = 150

@@ -19,11 +19,11 @@ from ptc.exporters.formats import ExportOptions
 from ptc.exporters.onnx import run
 from ptc.exporters.onnx.format import DEFAULT_OPSET
 from ptc.exporters.onnx.translate import translate
-from ptc.ops import sampling
 from ptc.ops.onnx_registry import onnx_operators, onnx_rule
 from ptc.ops.protocol import Sample, T
 from ptc.ops.registry import all_samples, decomposed_operators, lowered_operators
 from ptc.support.diagnostics import CompileError
+from tests.ops import sampling
 
 pytestmark = pytest.mark.skipif(not run.is_available(), reason="ONNX Runtime is not installed")
 

@@ -11,10 +11,11 @@ from ptc.autograd.functionalise import functionalise
 from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.loops import interpreter
 from ptc.loops.verifier import verify
-from ptc.ops import registry, sampling
+from ptc.ops import registry
 from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.support.diagnostics import CompileError
+from tests.ops import sampling
 from tests.ops.arrays import to_numpy, to_torch
 
 _ROWS = [

@@ -6,8 +6,9 @@ import pytest
 from torch._ops import OpOverload
 
 from ptc.loops import interpreter
-from ptc.ops import registry, sampling
+from ptc.ops import registry
 from ptc.schedule import Options, lower, schedule
+from tests.ops import sampling
 from tests.ops.arrays import to_numpy, to_torch
 
 OPERATORS = [
