@@ -183,19 +183,33 @@ def sort_values(
     else:
         if backward:
             order.reverse()
-        order = _insertion_sort(vm, order, keys)
+        order = _sorted_order(vm, order, keys)
         if backward:
             order.reverse()
     return [values[i] for i in order]
 
 
-def _insertion_sort(vm: Machine, order: list[int], keys: list[Value]) -> list[int]:
-    result: list[int] = []
-    for i in order:
+def _sorted_order(vm: Machine, order: list[int], keys: list[Value]) -> list[int]:
+    """As CPython sorts, see `polyfills.data_lists.in_order`."""
+
+    def less(one: int, other: int) -> bool:
+        return vm.truth(vm.compare("<", keys[one], keys[other]))
+
+    vm.require_order(keys)
+    run = min(len(order), 1)
+    if len(order) > 1:
+        run = 2
+        falls = less(order[1], order[0])
+        while run < len(order) and less(order[run], order[run - 1]) == falls:
+            run += 1
+        if falls:
+            order = [*reversed(order[:run]), *order[run:]]
+    result = order[:run]
+    for i in order[run:]:
         low, high = 0, len(result)
         while low < high:
             middle = (low + high) // 2
-            if vm.truth(vm.compare("<", keys[i], keys[result[middle]])):
+            if less(i, result[middle]):
                 high = middle
             else:
                 low = middle + 1

@@ -400,6 +400,23 @@ def _tensors(value: Value) -> TensorForm:
     return form
 
 
+@builtin(data_lists.unordered)
+def _unordered(vm: ControlMachine) -> None:
+    vm.not_supported("numbers are sorted among which there is NaN")
+
+
+def require_order(vm: ControlMachine, keys: list[Value]) -> None:
+    """Where the order of keys with NaN is not this form's: that there is none."""
+    if len(keys) < (3 if data_lists.RUNS_DIFFER else data_lists.LONG_SORT):
+        return
+    broken: Value = ConstantValue(False)
+    for key in keys:
+        if isinstance(key, DataNumber) and key.cls is float:
+            broken = vm.binary("|", broken, vm.compare("!=", key, key))
+    if vm.truth(broken):
+        _unordered(vm)
+
+
 @builtin(data_lists.uneven)
 def _uneven(vm: ControlMachine, tensors: Value) -> bool:
     return None in _tensors(tensors).sizes

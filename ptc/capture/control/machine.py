@@ -641,6 +641,9 @@ class ControlMachine(TorchMachine):
         settled = [generators.settled(self, self.settle(arg)) for arg in args]
         return settled, {name: self.settle(arg) for name, arg in kwargs.items()}
 
+    def require_order(self, keys: list[Value]) -> None:
+        list_methods.require_order(self, keys)
+
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if function is next and args:
             args = [generators.iterator(self, self.settle(args[0])), *args[1:]]

@@ -455,6 +455,9 @@ class Machine:
         """Arguments for a library function, each one value for certain."""
         return args, kwargs
 
+    def require_order(self, keys: list[Value]) -> None:
+        """Before keys that are not known are sorted."""
+
     def print(self, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """A call of `print`."""
         raise GraphBreak(

@@ -27,6 +27,9 @@ def _raised(function: Any, *args: Any) -> tuple[type[Exception], str]:
 _STACK_ERROR, _NOTHING_TO_STACK = _raised(torch.stack, [])
 _CAT_ERROR, _NOTHING_TO_JOIN = _raised(torch.cat, [])
 _COMPENSATED = sys.version_info >= (3, 12)
+#: 3.13 looks for runs in another way. Lists of this length are merged from several.
+RUNS_DIFFER = sys.version_info >= (3, 13)
+LONG_SORT = 64
 
 
 def list_of(iterable: Any) -> Any:
@@ -153,17 +156,65 @@ def largest(iterable: Any, *, key: Any = None, default: Any = _MISSING) -> Any:
 
 
 def in_order(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
-    result: list[Any] = []
+    """CPython's order, also where comparisons contradict each other, as those with NaN do: the run
+    that the list begins with, then insertions by halves."""
+    values: list[Any] = []
     keys: list[Any] = []
     for value in iterable:
-        mine = value if key is None else key(value)
-        at = len(keys)
-        while at > 0 and (keys[at - 1] < mine if reverse else mine < keys[at - 1]):
-            at -= 1
-        keys.insert(at, mine)
+        keys.append(value if key is None else key(value))
         if key is not None:
-            result.insert(at, value)
-    return keys if key is None else result
+            values.append(value)
+    if reverse:
+        keys.reverse()
+        values.reverse()
+    _require_order(keys)
+    run, falls = _first_run(keys)
+    if falls:
+        for i in range(1, run):
+            keys.insert(0, keys.pop(i))
+            if key is not None:
+                values.insert(0, values.pop(i))
+    for i in range(run, len(keys)):
+        mine = keys.pop(i)
+        low = 0
+        high = i
+        while low < high:
+            middle = (low + high) // 2
+            if mine < keys[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        keys.insert(low, mine)
+        if key is not None:
+            values.insert(low, values.pop(i))
+    if reverse:
+        keys.reverse()
+        values.reverse()
+    return keys if key is None else values
+
+
+def _first_run(keys: Any) -> tuple[Any, Any]:
+    """How many elements do not fall, or all fall, from the first on, and whether they fall."""
+    count = len(keys)
+    if count < 2:
+        return count, False
+    falls = keys[1] < keys[0]
+    run = 2
+    while run < count and (keys[run] < keys[run - 1]) == falls:
+        run += 1
+    return run, falls
+
+
+def unordered() -> None:
+    """The order of keys with NaN is not known: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def _require_order(keys: Any) -> None:
+    if len(keys) >= (3 if RUNS_DIFFER else LONG_SORT):
+        for key in keys:
+            if isinstance(key, float) and key != key:
+                unordered()
 
 
 def sort(values: Any, key: Any, reverse: Any) -> None:
