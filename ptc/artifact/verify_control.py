@@ -31,6 +31,7 @@ from ptc.graph.control import ControlProgram
 from ptc.graph.control_coverage import Coverage
 from ptc.graph.control_run import run
 from ptc.hosting import LoadedArtifact
+from ptc.hosting.effects import NOT_SUPPORTED
 from ptc.support.diagnostics import CompileError, InternalError
 
 #: Eager further than this from its float64 run took another path, or amplifies rounding: then the
@@ -78,46 +79,64 @@ class _Comparison:
         state: LiveState,
     ) -> None:
         self.artifact, self.entry, self.program = artifact, entry, program
-        self.eager_call, self.eager_session = function, Session(state)
-        self.exact_call, self.exact_session = double_reference(function), Session(state)
+        self.function, self.live_state = function, state
         self.coverage = Coverage(program)
-        self.state: dict[str, Any] = {}  # the interpreter's
         self.checks: list[OutputCheck] = []
         self.notes: list[str] = []
         self.compared = 0
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forget what calls left: one that was not compared may have left different things."""
+        self.eager_session, self.exact_session = Session(self.live_state), Session(self.live_state)
+        self.exact_call = double_reference(self.function)
+        self.state: dict[str, Any] = {}  # the interpreter's
+        self.artifact.reset()
 
     def compare(self, given: InputSet, *, tentative: bool = False) -> None:
         """Compare one input set. A `tentative` one may not fit the model: then nothing is said."""
-        number = self.compared
         keeps_state = bool(self.program.state or self.program.written)
         for _ in range(2 if keeps_state else 1):
-            eager = self.eager(given)
-            exact = None
-            if self.exact_call is not None:
-                exact = observe_eager(self.exact_call, given.args, given.kwargs, self.exact_session)
-            actual = observe_library(self.artifact, self.entry, given.args, given.kwargs)
-            fails = eager.raised is not None and actual.raised is None
-            if tentative and (actual.failure or fails):
+            if not self.call(given, tentative=tentative):
+                self.start_anew()
                 return
-            if given.end and fails:
-                self.notes.append(_not_compared(given, eager))
-                return
-            found = _compared(number, actual, eager, exact)
-            passed = all(check.passed for check in found)
-            if not passed and self.is_sensitive(given, eager):
-                self.notes.append(
-                    f"input set {number} is not judged: eager's own result is another one when its "
-                    "inputs change in their last digits"
-                )
-                return
-            sizes = given.sizes if given.end else {}
-            self.checks += [replace(check, sizes=sizes) for check in found]
-            if passed:
-                self.cover(given, eager)
         self.compared += 1
 
+    def call(self, given: InputSet, *, tentative: bool) -> bool:
+        """Compare one call; False if there was nothing to compare."""
+        number = self.compared
+        eager = self.eager(given)
+        exact = None
+        if self.exact_call is not None:
+            exact = observe_eager(self.exact_call, given.args, given.kwargs, self.exact_session)
+        actual = observe_library(self.artifact, self.entry, given.args, given.kwargs)
+        fails = eager.raised is not None and actual.raised is None
+        if tentative and (actual.failure or fails):
+            return False
+        if given.end and fails:
+            self.notes.append(_not_compared(given, eager))
+            return False
+        if number and actual.raised is not None and actual.raised[0] == NOT_SUPPORTED:
+            if not tentative:
+                what = actual.raised[1]
+                self.notes.append(f"input set {number} ends with {NOT_SUPPORTED}: {what}")
+            return False
+        found = _compared(number, actual, eager, exact)
+        passed = all(check.passed for check in found)
+        if not passed and self.is_sensitive(given, eager):
+            self.notes.append(
+                f"input set {number} is not judged: eager's own result is another one when its "
+                "inputs change in their last digits"
+            )
+            return False
+        sizes = given.sizes if given.end else {}
+        self.checks += [replace(check, sizes=sizes) for check in found]
+        if passed:
+            self.cover(given, eager)
+        return True
+
     def eager(self, given: InputSet) -> Observed:
-        return observe_eager(self.eager_call, given.args, given.kwargs, self.eager_session)
+        return observe_eager(self.function, given.args, given.kwargs, self.eager_session)
 
     def cover(self, given: InputSet, eager: Observed) -> None:
         """Count the arms of one call. Raises InternalError where the interpreter fails and eager

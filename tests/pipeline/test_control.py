@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+import ptc
 from ptc.artifact import verify_control
 from ptc.support.diagnostics import CompileError, InternalError
 from tests.codegen.control_library import build
@@ -110,3 +111,18 @@ def test_a_fault_of_the_interpreter_is_told(tmp_path: Path, monkeypatch: Any) ->
     program, x = SAMPLES["branch"].build(), torch.ones(2, 3)
     with pytest.raises(InternalError, match="interpreter raises KeyError.*eager nothing"):
         build({"forward": program}, tmp_path, monkeypatch, Branch(), (x,), check=True)
+
+
+def test_where_a_library_cannot_follow_is_not_judged(tmp_path: Path) -> None:
+    """Numbers that are complex in Python end a run by name; the inputs tried for coverage may."""
+
+    def root(x: torch.Tensor) -> torch.Tensor:
+        factor = x.sum().item() ** 0.5
+        return x * 2 if x.max() > 100 else x * factor
+
+    loaded = ptc.build(root, (torch.ones(3),), output=tmp_path).load()
+    assert loaded(torch.ones(3)).tolist() == root(torch.ones(3)).tolist()
+    with pytest.raises(ptc.NotSupported, match="complex"):
+        loaded(-torch.ones(3))
+    with pytest.raises(CompileError, match=r"PTC-A030.*NotSupported"):
+        ptc.build(root, (-torch.ones(3),), output=tmp_path)
