@@ -38,6 +38,11 @@ def compiled(module: nn.Module, _args: Args, _kwargs: Kwargs) -> Callable[..., A
     return ptc.compile(module)
 
 
+def whole(module: nn.Module, _args: Args, _kwargs: Kwargs) -> Callable[..., Any]:
+    """`ptc.compile(module, control_flow=True)`."""
+    return ptc.compile(module, control_flow=True)
+
+
 def frozen(module: nn.Module, _args: Args, _kwargs: Kwargs) -> Callable[..., Any]:
     """`ptc.compile(module, freeze=True)`."""
     return ptc.compile(module, freeze=True)
@@ -76,6 +81,7 @@ CONTENDERS: Mapping[str, Contender] = {
     "library": library,
     "ptc.compile": compiled,
     "ptc.compile frozen": frozen,
+    "ptc.compile whole": whole,
     "inductor": inductor,
     "inductor frozen": inductor_frozen,
 }

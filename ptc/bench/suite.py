@@ -1,8 +1,12 @@
-"""The models of the standard comparison: random weights, batch 1, nothing downloaded."""
+"""The models of the comparison: random weights, batch 1, nothing downloaded.
+
+The standard ones are straight; the others have control flow that data decides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -66,11 +70,74 @@ def gpt2() -> Example:
     return GPT2LMHeadModel(GPT2Config()), (), {"input_ids": ids, "use_cache": False}
 
 
+class _PointwiseCell(nn.Module):
+    def forward(self, state: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(state * 1.01 + 0.1) * torch.sigmoid(state) - 0.05 * state
+
+
+class _ProductCell(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+
+    def forward(self, state: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.linear(state)) + 0.1 * state
+
+
+class _Loop(nn.Module):
+    """As many steps as data says."""
+
+    def __init__(self, cell: nn.Module) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, state: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
+        count = torch.zeros((), dtype=torch.int64)
+        while count < steps:
+            state = self.cell(state)
+            count = count + 1
+        return state
+
+
+def loop(cell: Callable[[], nn.Module]) -> Example:
+    """1,000 steps of a cell over a 64 x 64 state."""
+    return _Loop(cell()), (torch.randn(64, 64), torch.tensor(1000)), {}
+
+
+class _Branches(nn.Module):
+    """Branches in a row, each on the sum of what the last one left."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(count))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        seen: list[torch.Tensor] = []
+        for layer in self.layers:
+            if x.sum() > 0:
+                x = torch.relu(layer(x))
+                seen.append(x.mean())
+            else:
+                x = x - layer(x)
+        return x, seen
+
+
+def branches(count: int) -> Example:
+    """So many branches in a row, one side of which appends to a list."""
+    return _Branches(count), (torch.randn(4, 16),), {}
+
+
+#: Compared when no model is named.
+STANDARD = ("mlp", "resnet18", "bert-base", "gpt2")
+
 SUITE: Mapping[str, Callable[[], Example]] = {
     "mlp": mlp,
     "resnet18": resnet18,
     "bert-base": bert_base,
     "gpt2": gpt2,
+    "loop-pointwise": partial(loop, _PointwiseCell),
+    "loop-product": partial(loop, _ProductCell),
+    **{f"branches-{count}": partial(branches, count) for count in (4, 8, 16, 32)},
 }
 
 
