@@ -8,9 +8,10 @@ the entry would check it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import sympy
 import torch
 from torch.fx import Graph, GraphModule, Node
 
@@ -26,7 +27,7 @@ from ptc.graph.program import (
     ProgramInput,
     ProgramOutput,
 )
-from ptc.graph.symbols import SYMBOLIC_TYPES, expression_of, is_layout_choice
+from ptc.graph.symbols import SYMBOLIC_TYPES, expression_of, is_layout_choice, same_size
 from ptc.ops import opaque, registry
 from ptc.support.diagnostics import CompileError
 
@@ -59,6 +60,8 @@ def functionalise_with(
     ):
         wrapped = [internals.wrap(v) if isinstance(v, torch.Tensor) else v for v in fakes]
         results = replay(captured.graph, wrapped, recorder)
+        if captured.conditions is not None:
+            _require_shapes(captured, captured.conditions, results)
         owners = _storage_owners(wrapped)
         user = [_user_output(recorder, value) for value in results]
         outputs = [
@@ -80,6 +83,31 @@ def functionalise_with(
         program.dims = ranges_that_hold(assumptions, captured.dims, captured.declared)
     _refuse_complex(program)
     return program
+
+
+def _require_shapes(
+    captured: CapturedProgram, known: Callable[[Any], bool | None], results: Sequence[Any]
+) -> None:
+    """A part of a program gives what the rest was captured for. Where sizes are branches, what is
+    known of them decides shapes: known otherwise here, the results would be others."""
+    expected = captured.graph.graph.output_node().meta["val"]
+    for output, fake, value in zip(captured.outputs, expected, results, strict=True):
+        shapes = fake.shape, value.shape
+        if len(shapes[0]) != len(shapes[1]) or not all(
+            same_size(a, b) or known(sympy.Eq(expression_of(a), expression_of(b)))
+            for a, b in zip(*shapes, strict=True)
+        ):
+            raise CompileError(
+                "PTC-A002",
+                f"`{output.name}` has the shape {_shown(fake)} on the path that the program takes, "
+                f"and {_shown(value)} for what is known of its sizes",
+                location=captured.location,
+                hint="give the sizes a lower bound with a branch or an assert before it",
+            )
+
+
+def _shown(value: torch.Tensor) -> str:
+    return f"[{', '.join(map(str, value.shape))}]"
 
 
 def _has_numbers(fakes: Sequence[Any]) -> bool:
@@ -196,6 +224,7 @@ def _finish(
         result=captured.result,
         name=captured.name,
         assigned=captured.assigned,
+        equal=captured.equal,
     )
 
 

@@ -152,3 +152,4 @@ def answer_conditions(fake_mode: Any, conditions: Callable[[Any], bool | None]) 
         return known
 
     fake_mode.shape_env.ask = ask
+    fake_mode.shape_env.known = conditions

@@ -1,18 +1,22 @@
 """Torch functions whose fake results would fix symbolic sizes, in forms that keep them.
 
 Their C++ code asks for sizes as numbers. The forms take the same arguments on fake tensors and give
-results of the same shapes and types; what a program computes is not their business. `sliced` is the
-view that a slice is where data decides its bounds.
+results of the same shapes and types; what a program computes is not their business. `sliced` and
+`viewed` are the views that a slice and a change of shape are where data decides sizes.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch._prims_common import infer_size
+
+from ptc.graph.symbols import same_size
 
 Pair = int | Sequence[int]
 
@@ -93,6 +97,67 @@ def _bound(place: Any, size: Any) -> Any:
         counted = place + size
         return counted if counted >= 0 else 0
     return place if place <= size else size
+
+
+def viewed(x: Tensor, shape: Sequence[Any]) -> Tensor:
+    """`x.view(shape)`, of just that shape: torch's own rule writes a size of 1 in terms of others
+    that are 1 on this path, and asks which of them are."""
+    sizes = list(infer_size(tuple(shape), x.numel()))
+    if x.numel() == 0:
+        return x.as_strided(sizes, _dense(sizes), x.storage_offset())
+    strides = _strides(x.shape, x.stride(), sizes, same_size)  # which holds for all sizes
+    if strides is None:
+        strides = _strides(x.shape, x.stride(), sizes, operator.eq)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return x.as_strided(sizes, strides, x.storage_offset())
+
+
+def _dense(sizes: Sequence[Any]) -> list[Any]:
+    strides: list[Any] = [1] * len(sizes)
+    for dim in range(len(sizes) - 2, -1, -1):
+        strides[dim] = strides[dim + 1] * sizes[dim + 1]
+    return strides
+
+
+Equal = Callable[[Any, Any], bool]
+
+
+def _strides(
+    sizes: Sequence[Any], strides: Sequence[Any], wanted: Sequence[Any], equal: Equal
+) -> list[Any] | None:
+    """The strides with which the elements of one shape are read in another; None if there are none,
+    as far as `equal` tells."""
+    left = list(wanted)
+    result: list[Any] = []
+    for count, step in _runs(sizes, strides, equal):
+        taken: Any = 1
+        numbers: list[Any] = []
+        while left and not equal(taken, count):
+            numbers.insert(0, taken * step)
+            taken = taken * left.pop()
+        if not equal(taken, count):
+            return None
+        result[:0] = numbers
+    if not all(equal(size, 1) for size in left):
+        return None
+    return [1] * len(left) + result
+
+
+def _runs(sizes: Sequence[Any], strides: Sequence[Any], equal: Equal) -> list[tuple[Any, Any]]:
+    """Innermost first: how many elements lie at one distance from each other, and the distance."""
+    runs: list[tuple[Any, Any]] = []
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if equal(size, 1):
+            continue
+        if runs and equal(stride, runs[-1][0] * runs[-1][1]):
+            runs[-1] = (runs[-1][0] * size, runs[-1][1])
+        else:
+            runs.append((size, stride))
+    return runs
 
 
 FORMS: Mapping[Any, Callable[..., Any]] = {

@@ -4,14 +4,15 @@ them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import MappingProxyType
 from typing import Any
 
 import sympy
 import torch
 import torch._guards
+from sympy.logic.boolalg import Boolean
 from sympy.printing.str import StrPrinter
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import (
@@ -30,13 +31,14 @@ from torch.fx.experimental.symbolic_shapes import (
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
-from ptc.capture.fake_forms import sliced
+from ptc.capture.fake_forms import sliced, viewed
 from ptc.graph.program import DimRange
 from ptc.graph.symbols import (
     SizeEnv,
     asks_for_layout,
     is_idle_question,
     is_layout_choice,
+    is_remembered_question,
     relation_text,
 )
 
@@ -48,6 +50,7 @@ WANTS_MEMORY = "its data is not allocated yet"
 _LARGEST = 2**31 - 1
 #: Symbolic ints are computed with in 64 bits: what is larger stays a Python constant.
 LARGEST_NUMBER = 2**60
+_CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 #: In place of a dimension: the size is the value found at the source, an int.
 VALUE = -1
 
@@ -142,9 +145,13 @@ class _PythonText(StrPrinter):
 class _AskingShapeEnv(SizeEnv):
     """Asks what it cannot know about numbers that come from data, instead of assuming that they are
     as their example: `ask` gives the truth of a condition, or leaves by an exception. It is told
-    what torch would take for the truth if nobody knew, if torch goes on without."""
+    what torch would take for the truth if nobody knew, if torch goes on without. `known` gives the
+    truth if the path decides it: also of what a layout depends on in one call, so that the answers
+    to it agree. `value` does the same for numbers."""
 
     ask: Callable[[sympy.Basic, bool | None], bool]
+    known: Callable[[sympy.Basic], bool | None]
+    value: Callable[[sympy.Basic], int | None]
     data: set[sympy.Symbol]
     examples: dict[Any, Any]
     creating: bool = False  # a tensor of known shape: all questions are about its layout
@@ -158,9 +165,26 @@ class _AskingShapeEnv(SizeEnv):
         if self.creating and isinstance(orig_expr, (sympy.Ge, sympy.Lt)) and orig_expr.rhs == 0:
             return sympy.true if isinstance(orig_expr, sympy.Ge) else sympy.false
         if self.creating or asks_for_layout():
+            fixed = self.creating or is_remembered_question()
+            holds = None if fixed else self.known(orig_expr)
+            if holds is not None:
+                return sympy.true if holds else sympy.false
             return sympy.sympify(orig_expr.xreplace(self._examples(orig_expr)))
+        if orig_expr.is_Symbol or not isinstance(orig_expr, Boolean):
+            return self._number(orig_expr)
         fallback = args[3] if len(args) > 3 else kwargs.get("fallback_value")
         return sympy.true if self.ask(orig_expr, fallback) else sympy.false
+
+    def _number(self, expr: sympy.Basic) -> sympy.Basic:
+        """A size that torch wants as a number."""
+        number = self.value(expr)
+        if number is None:
+            raise GraphBreak(
+                "PTC-B009",
+                f"the size {expr} is used as a fixed number, which holds for one size only",
+                "make the size static",
+            )
+        return sympy.Integer(number)
 
     def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> torch.SymInt:
         """Torch makes up a size that no value of the program is."""
@@ -171,14 +195,24 @@ class _AskingShapeEnv(SizeEnv):
 
 
 class _AskingMode(FakeTensorMode):
-    """Runs slices whose bounds or size data may decide by a rule that asks for what it needs."""
+    """Runs slices and views whose sizes data may decide by rules that ask for what they need."""
 
     def dispatch(
         self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = MappingProxyType({})
     ) -> object:
         if func is torch.ops.aten.slice.Tensor and _is_symbolic_slice(*args, **kwargs):
             return sliced(*args, **kwargs)
+        if func in _VIEWS and _is_symbolic_view(*args):
+            return viewed(*args)
         return super().dispatch(func, types, args, kwargs)
+
+
+_VIEWS = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
+
+
+def _is_symbolic_view(x: Any, shape: Sequence[Any]) -> bool:
+    numbers = (*x.shape, *shape)
+    return isinstance(x, FakeTensor) and any(isinstance(n, torch.SymInt) for n in numbers)
 
 
 def _is_symbolic_slice(x: Any, dim: int = 0, *bounds: Any, **named: Any) -> bool:
@@ -202,9 +236,11 @@ class Fakes:
         )
         if isinstance(self.shape_env, _AskingShapeEnv):
             self.shape_env.ask = ask  # type: ignore[assignment]
+            self.shape_env.known = self.shape_env.value = lambda expression: None
             self.shape_env.data = set()
             self.shape_env.examples = {}
         self.data_dims: dict[str, DimRange] = {}
+        self.symbols: dict[str, torch.SymInt] = {}  # of ints from data, by symbol
         self.mode = make_mode(shape_env=self.shape_env, static_shapes=True)
         if ask is not None:
             # What an operator gives depends on what the path knows of its sizes.
@@ -212,6 +248,15 @@ class Fakes:
         self.sizes: dict[str, torch.SymInt] = {}
         self.dims: dict[str, DimRange] = {}
         self.origins: dict[str, str] = {}
+
+    def answer_from(
+        self,
+        known: Callable[[sympy.Basic], bool | None],
+        value: Callable[[sympy.Basic], int | None],
+    ) -> None:
+        """Let these say what the path knows of numbers from data."""
+        assert isinstance(self.shape_env, _AskingShapeEnv)
+        self.shape_env.known, self.shape_env.value = known, value
 
     # -- tensors -------------------------------------------------------------------------------
 
@@ -221,7 +266,7 @@ class Fakes:
             return self.mode.from_tensor(tensor, static_shapes=True)
         shape = [sizes.get(i, size) for i, size in enumerate(tensor.shape)]
         strides = _symbolic_strides(tensor, shape, sizes)
-        with self.mode, torch.inference_mode(tensor.is_inference()):
+        with self._creating(), self.mode, torch.inference_mode(tensor.is_inference()):
             fake = torch.empty_strided(
                 shape,  # type: ignore[arg-type]
                 strides,
@@ -307,6 +352,7 @@ class Fakes:
         env.examples[symbol] = sympy.Integer(example)
         made = env.create_symintnode(symbol, hint=example, source=source)
         assert isinstance(made, torch.SymInt)
+        self.symbols[str(symbol)] = made
         return made
 
     def data_float(self, name: str) -> torch.SymFloat:
@@ -324,13 +370,30 @@ class Fakes:
 
     def empty(self, shape: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
         """A new fake tensor in row-major order, whatever its sizes turn out to be."""
-        env: Any = self.shape_env
-        env.creating = True
+        with self._creating(), self.mode:
+            return torch.empty(shape, dtype=dtype, device=device)
+
+    def settle_layout(self, fake: torch.Tensor) -> None:
+        """Let torch say now what it keeps with a tensor: whether it is contiguous. Asked later, it
+        would keep what holds on one path only."""
+        if not any(isinstance(size, torch.SymInt) for size in fake.shape):
+            return
+        with self._creating():
+            fake.is_contiguous()
+            if fake.dim() in _CHANNELS_LAST:
+                fake.is_contiguous(memory_format=_CHANNELS_LAST[fake.dim()])
+
+    @contextmanager
+    def _creating(self) -> Iterator[None]:
+        env = self.shape_env
+        if not isinstance(env, _AskingShapeEnv):
+            yield
+            return
+        outer, env.creating = env.creating, True
         try:
-            with self.mode:
-                return torch.empty(shape, dtype=dtype, device=device)
+            yield
         finally:
-            env.creating = False
+            env.creating = outer
 
     @property
     def data_symbols(self) -> frozenset[sympy.Symbol]:

@@ -263,6 +263,8 @@ class TorchMachine(Machine):
             ) from error
         except fakes.UNSUPPORTED as error:
             raise GraphBreak("PTC-B004", f"{_name_of(target)}: {error}") from error
+        except GraphBreak:
+            raise
         except NotImplementedError as error:
             raise GraphBreak(
                 "PTC-B004", f"{_name_of(target)} has no rule for fake tensors: {error}"

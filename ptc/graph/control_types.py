@@ -64,7 +64,8 @@ def loose_sizes(
     """The symbols of `target` that a value with these sizes gives another meaning, with the size
     that each stands for; they have to be bound after the assignment. None: the value does not fit.
 
-    `free` has the symbols that may be bound. A size that is None depends on data.
+    `free` has the symbols that may be bound. A size that is None depends on data. A size that is
+    symbolic may be one that is written differently, where a branch on sizes says that it is.
     """
     if target.dim() != len(sizes):
         return None
@@ -73,10 +74,18 @@ def loose_sizes(
         if size is not None and same_size(wanted, size):
             continue
         symbol = str(expression_of(wanted))
-        if symbol not in free or same_size(found.get(symbol, size), size) is False:
+        if symbol in free:
+            if not same_size(found.setdefault(symbol, size), size):
+                return None
+        elif size is None or not _may_be_equal(wanted, size):
             return None
-        found[symbol] = size
     return found
+
+
+def _may_be_equal(wanted: Any, size: Any) -> bool:
+    """Whether a path can know two sizes that are written differently to be equal. That they are is
+    for the reference interpreter to check."""
+    return isinstance(wanted, torch.SymInt) or isinstance(size, torch.SymInt)
 
 
 def kind_of_element(dtype: torch.dtype) -> NumberKind | None:

@@ -137,6 +137,7 @@ class CapturedProgram:
     fake_mode    the FakeTensorMode (with ShapeEnv) of all `meta["val"]`.
     conditions   for a part of a program with control flow: what is known of its symbolic sizes
                  where it runs (a condition -> its truth, or None).
+    equal        of its symbols, those that are a number or another size where it runs.
     """
 
     graph: torch.fx.GraphModule
@@ -151,6 +152,7 @@ class CapturedProgram:
     notes: tuple[str, ...] = ()
     assigned: tuple[tuple[Any, str], ...] = ()
     conditions: Callable[[Any], bool | None] | None = None
+    equal: Mapping[Any, Any] = field(default_factory=dict[Any, Any])
     declared: Mapping[str, DimRange] = field(default_factory=dict[str, DimRange])
 
 
@@ -159,8 +161,8 @@ class AtenProgram:
     """The functional form: core ATen and `ptc::` operators, no mutation, no aliasing operators'
     side effects. The graph returns a flat tuple described by `outputs`: the user's outputs first,
     then the new values of mutated inputs (`WRITE_BACK`). `inputs` keeps order and length of the
-    captured program's; an input that nothing reads keeps its placeholder. `assigned` is that of the
-    captured program.
+    captured program's; an input that nothing reads keeps its placeholder. `assigned` and `equal`
+    are those of the captured program.
     """
 
     graph: torch.fx.GraphModule
@@ -172,3 +174,4 @@ class AtenProgram:
     result: Structure | None = None
     name: str = "model"
     assigned: tuple[tuple[Any, str], ...] = ()
+    equal: Mapping[Any, Any] = field(default_factory=dict[Any, Any])

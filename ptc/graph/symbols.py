@@ -181,6 +181,27 @@ def asks_for_layout() -> bool:
     return _asked_within(is_layout_question, 15)
 
 
+def is_remembered_question() -> bool:
+    """Whether torch keeps the answer with the tensor, for which it then has to hold on every path
+    of a program."""
+    return _asked_within(_is_remembered, 15)
+
+
+def _is_remembered(filename: str, function: str) -> bool:
+    return "_prims_common" in filename and function in _REMEMBERED
+
+
+_REMEMBERED = frozenset(
+    {
+        "is_contiguous",
+        "is_contiguous_for_memory_format",
+        "is_channels_last_contiguous_2d",
+        "is_channels_last_contiguous_3d",
+        "is_non_overlapping_and_dense",
+    }
+)
+
+
 def _asked_within(is_asker: Callable[[str, str], bool], depth: int) -> bool:
     """Whether one of the nearest callers (file, function) is such a one."""
     here = inspect.currentframe()

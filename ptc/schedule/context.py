@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from ptc.loops import build as b
 from ptc.loops.bounds import Ranges
@@ -48,11 +49,15 @@ def _position(var: str, extent: Index) -> Index:
 class Context:
     """Implements `ptc.ops.protocol.LoweringContext`."""
 
-    def __init__(self, sizes: Mapping[str, tuple[int, int | None]]) -> None:
+    def __init__(
+        self,
+        sizes: Mapping[str, tuple[int, int | None]],
+        equal: Mapping[Any, Any] | None = None,
+    ) -> None:
         self.buffers: dict[str, Buffer] = {}
         self.kernels: list[AnyKernel] = []
         self._sizes = sizes
-        self._symbols = Sizes()
+        self._symbols = Sizes(equal)
         self._kernel_names: dict[str, int] = {}
         self._builder: Builder | None = None
         self._ranges = Ranges({}, sizes)

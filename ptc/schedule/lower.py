@@ -56,7 +56,7 @@ class _Lowering:
         self.program = program
         self.row_major = row_major
         ranges = {s: (d.lower, d.upper) for s, d in program.dims.items()}
-        self.context = Context(ranges)
+        self.context = Context(ranges, program.equal)
         self.values: dict[Node, Any] = {}
         self.inputs: list[str] = []
         self.scalars: dict[str, str] = {}
@@ -76,7 +76,9 @@ class _Lowering:
                 self.values[node] = self._literal(node)
             elif node.op == "output":
                 outputs = self._outputs(node)
-        sizes = tuple([Size(s, d.name, d.lower, d.upper) for s, d in self.program.dims.items()])
+        known = {str(symbol) for symbol in self.program.equal}
+        dims = [(s, d) for s, d in self.program.dims.items() if s not in known]
+        sizes = tuple([Size(s, d.name, d.lower, d.upper) for s, d in dims])
         return Program(
             name=self.program.name,
             sizes=sizes,

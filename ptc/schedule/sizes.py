@@ -8,6 +8,7 @@ place.
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
@@ -25,10 +26,11 @@ _REMAINDERS = ("Mod", "PythonMod")
 
 
 class Sizes:
-    """Converts sizes, remembering what it converted."""
+    """Converts sizes, remembering what it converted. `equal` says what symbols are known to be."""
 
-    def __init__(self) -> None:
+    def __init__(self, equal: Mapping[Any, Any] | None = None) -> None:
         self._known: dict[Any, Index] = {}
+        self._equal = dict(equal or {})
 
     def index(self, value: Any) -> Index:
         """An int, SymInt or Index as an Index. Raises CompileError PTC-O004 when it cannot."""
@@ -36,7 +38,7 @@ class Sizes:
             return Index.const(int(value))
         if isinstance(value, Index):
             return value
-        expression = expression_of(value)
+        expression = self._reduced(expression_of(value))
         known = self._known.get(expression)
         if known is None:
             known = self._known[expression] = self._convert(expression)
@@ -48,7 +50,13 @@ class Sizes:
 
     def scalar(self, value: Any) -> Expr:
         """A SymFloat (or SymBool) computed from sizes, as an f64 (bool) expression."""
-        return self._scalar(expression_of(value))
+        return self._scalar(self._reduced(expression_of(value)))
+
+    def _reduced(self, expression: Any) -> Any:
+        try:
+            return expression.xreplace(self._equal) if self._equal else expression
+        except ZeroDivisionError:  # of a part that an empty tensor never comes to
+            return expression
 
     def _convert(self, e: Any) -> Index:
         if e.is_Integer:

@@ -76,10 +76,15 @@ def library(case: Case, folder: Path, *, check: bool = False) -> list[Call]:
     return observe(case, artifact.load(), lambda: None, name_of_reported)
 
 
-def interpreted(case: Case) -> list[Call]:
+def interpreted(case: Case, *, branch_on_sizes: bool = False) -> list[Call]:
     """The calls of the captured program, by the interpreter that defines its meaning."""
     with logging_at(logging.INFO):
-        program = capture_program(case.make(), clone(case.inputs[0]), dynamic=_dynamic(case))
+        program = capture_program(
+            case.make(),
+            clone(case.inputs[0]),
+            dynamic=_dynamic(case),
+            branch_on_sizes=branch_on_sizes,
+        )
     assert isinstance(program, ControlProgram), "data decides nothing"
     verify_control(program)
     names = [i.name for i in program.inputs if i.kind in (InputKind.USER, InputKind.SCALAR)]

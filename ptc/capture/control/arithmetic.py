@@ -92,6 +92,7 @@ def computed(vm: ControlMachine, op: str, values: list[Value], kind: NumberKind)
     result = DataNumber(target)
     vm.journal.put(vm.computed, (op, operands), result)
     if kind is _INT:
+        vm.definitions[target.name] = (op, operands)
         known_range = ranges.of_computation(op, [int_range(vm, value) for value in values])
         if known_range is not None:
             vm.ranges[target.name] = known_range
@@ -338,10 +339,38 @@ def graph_number(vm: ControlMachine, number: DataNumber, by_value: bool) -> Any:
         return vm.truth(number)
     if number.var.kind is _FLOAT or by_value:
         return vm.value_symbol(number.var)
+    known = _in_symbols(vm, number.var)
+    if known is not None:
+        vm.decide(known >= 0)
+        return known
     if _holds(vm, "lt", number, 0):
         positive = computed(vm, "neg", [number], _INT)
-        return -vm.size_symbol(positive.var, 1)
-    return vm.size_symbol(number.var, 0)
+        made = -vm.size_symbol(positive.var, 1)
+    else:
+        made = vm.size_symbol(number.var, 0)
+    vm.journal.put(vm.symbols, (number.var.name, "sign"), made)
+    return made
+
+
+def _in_symbols(vm: ControlMachine, var: NumberVar) -> Any:
+    """An int in the symbols of sizes that it was computed from: `arange(p, p + 1)` has one
+    element. None where there are none."""
+    known = vm.symbols.get((var.name, "sign"))
+    if known is not None:
+        return known
+    known = vm.fakes.symbols.get(var.name)
+    if known is not None:
+        return known
+    op, operands = vm.definitions.get(var.name, ("", ()))
+    if op not in _LINEAR:
+        return None
+    parts = [_in_symbols(vm, part) if isinstance(part, NumberVar) else part for part in operands]
+    if any(part is None for part in parts):
+        return None
+    return host_function(op)(*parts)
+
+
+_LINEAR = frozenset({"add", "sub", "neg"})
 
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)

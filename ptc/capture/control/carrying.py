@@ -15,7 +15,7 @@ from ptc.capture.code import analyse
 from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.list_rows import take
-from ptc.capture.control.merging import FOR_MESSAGES, described, same_kind_of_tensor
+from ptc.capture.control.merging import FOR_MESSAGES, described, facts_of, same_kind_of_tensor
 from ptc.capture.control.states import Place, State
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
@@ -27,6 +27,7 @@ from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, NumberKind, NumberVar, Var
+from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
     from ptc.capture.control.loops import LoopContext
@@ -427,19 +428,28 @@ class Carried:
         if not same_kind_of_tensor([now, left]):
             raise Uncarriable(self.context, what)
         form = self._is_form(now)
-        same = [vm.same_size(a, b) for a, b in zip(now.fake.shape, left.fake.shape, strict=True)]
         own = {str(bind.symbol) for bind in vm.bindings_of(now)} if form else set()
-        keeps = [s or str(a) in own for s, a in zip(same, now.fake.shape, strict=True)]
+        pairs = list(zip(now.fake.shape, left.fake.shape, strict=True))
+        keeps = [
+            vm.same_size(a, b) or (str(a) in own and (vm.least(a) == 0 or self._positive(a, b)))
+            for a, b in pairs
+        ]
         if form and all(keeps):
             return None
         shape = [
-            (a if keep else vm.new_size()) for keep, a in zip(keeps, now.fake.shape, strict=True)
+            a if keep and str(a) not in own else vm.new_size(int(self._positive(a, b)))
+            for keep, (a, b) in zip(keeps, pairs, strict=True)
         ]
-        shape = [vm.new_size() if str(a) in own else a for a in shape]
         result = vm.new_tensor(shape, now.fake.dtype, now.fake.device)
         vm.variable(result)
         vm.may_share(result, [now, left])
         return result
+
+    def _positive(self, before: Any, left: Any) -> bool:
+        """Whether a size is at least 1 before the loop, and after each iteration then, too."""
+        assert self._again is not None
+        after = facts_of(self.vm, self._again)
+        return self.vm.facts.positive(expression_of(before)) and after.positive(expression_of(left))
 
     def _tuple(self, now: TupleValue, left: TupleValue, what: str) -> Value | None:
         if now.klass is not left.klass or len(now.items) != len(left.items):

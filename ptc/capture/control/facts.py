@@ -41,10 +41,11 @@ class Facts:
             for part in condition.args:
                 self.assume(part, False)
         else:
-            self._journal.put(self.table, condition, holds)
+            self._journal.put(self.table, plain(condition), holds)
 
     def truth(self, condition: Any) -> bool | None:
         """The condition's truth, if what was assumed decides it."""
+        condition = plain(condition)
         known = self.table.get(condition)
         if known is not None:
             return known
@@ -57,7 +58,7 @@ class Facts:
             return self._joined(condition)
         if not isinstance(condition, Relational):
             return None
-        reduced = condition.xreplace(self._equal())
+        reduced = condition.xreplace(self.equal())
         if reduced in (sympy.true, sympy.false):
             return bool(reduced)
         return self._implied(reduced)
@@ -69,7 +70,7 @@ class Facts:
             return decisive
         return None if None in parts else not decisive
 
-    def _equal(self) -> dict[Any, Any]:
+    def equal(self) -> dict[Any, Any]:
         """Symbols that are known to be equal to something."""
         equal: dict[Any, Any] = {}
         for fact, holds in self.table.items():
@@ -80,7 +81,29 @@ class Facts:
                     left, right = right, left
                 if left.is_Symbol and left not in right.free_symbols:
                     equal[left] = right.xreplace(equal)
+        single = (fact.free_symbols for fact in self.table if len(fact.free_symbols) == 1)
+        for symbol in {symbol for (symbol,) in single} - equal.keys():
+            limits = self._range(symbol)
+            if limits.lower == limits.upper:
+                equal[symbol] = limits.lower
         return equal
+
+    def value(self, size: Any) -> int | None:
+        """A size that is a number on this path."""
+        reduced = size.xreplace(self.equal())
+        return int(reduced) if reduced.is_Integer else None
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two sizes are known to be equal."""
+        return bool(one == other) or self.truth(sympy.Eq(one, other)) is True
+
+    def least(self, symbol: Any) -> Any:
+        """The lower bound of a symbol on this path."""
+        return self._range(symbol).lower
+
+    def positive(self, size: Any) -> bool:
+        """Whether a size is known to be at least 1."""
+        return self._nonnegative(size - 1)
 
     def _implied(self, condition: Any) -> bool | None:
         """By the facts and the ranges of the symbols."""
@@ -104,7 +127,7 @@ class Facts:
             return True
         if isinstance(expression, FloorDiv) and self._nonnegative(expression.args[1] - 1):
             return self._nonnegative(expression.args[0])
-        equal = self._equal()
+        equal = self.equal()
         for fact, holds in self.table.items():
             actual = fact if holds else _negated(fact)
             distance = _distance(actual) if isinstance(actual, Relational) else None
@@ -146,6 +169,23 @@ class Facts:
             else:
                 high = sympy.Min(high, constant)
         return ValueRanges(low, high) if low <= high else known
+
+
+def plain(condition: Any) -> Any:
+    """An equation of one size without a factor: `64 * n == 0` is `n == 0`."""
+    if not isinstance(condition, (sympy.Eq, sympy.Ne)) or len(condition.free_symbols) != 1:
+        return condition
+    (symbol,) = condition.free_symbols
+    if condition.lhs is symbol and condition.rhs.is_Integer:
+        return condition
+    difference = sympy.expand(condition.lhs - condition.rhs)
+    slope = difference.coeff(symbol)
+    rest = sympy.expand(difference - slope * symbol)
+    if not slope.is_Integer or slope == 0 or not rest.is_Integer:
+        return condition
+    if rest % slope:
+        return sympy.false if isinstance(condition, sympy.Eq) else sympy.true
+    return type(condition)(symbol, -rest // slope)
 
 
 def _negated(condition: Any) -> Any:

@@ -387,6 +387,7 @@ def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
         *(symbols_of(value) for value in values), *(_symbols_in(node) for node in graph.nodes)
     )
     known = {**vm.fakes.dims, **vm.fakes.data_dims}
+    facts = Facts(vm.fakes, Journal(), block.known())
     program = CapturedProgram(
         graph=torch.fx.GraphModule(torch.nn.Module(), graph, class_name=identifier_class(name)),
         inputs=_ordered_inputs(block),
@@ -394,12 +395,17 @@ def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
         fake_mode=vm.fakes.mode,
         dims={symbol: known[symbol] for symbol in sorted(symbols) if symbol in known},
         name=name,
-        conditions=Facts(vm.fakes, Journal(), dict(block.facts)).truth,
+        conditions=facts.truth,
+        equal={s: e for s, e in facts.equal().items() if _names_of(s, e) <= symbols},
         location=next(
             (n.meta["location"] for n in graph.nodes if n.meta.get("location") is not None), None
         ),
     )
     return Segment(program)
+
+
+def _names_of(*expressions: Any) -> set[str]:
+    return {str(symbol) for e in expressions for symbol in e.free_symbols}
 
 
 def _ordered_inputs(block: Block) -> Any:

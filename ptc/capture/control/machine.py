@@ -57,6 +57,7 @@ from ptc.capture.interpreter.machine import RETURNED, YIELDED
 from ptc.capture.torch_graph import GraphBuilder
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
+from ptc.capture.values.births import now
 from ptc.capture.values.callables import FunctionValue
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
@@ -65,8 +66,18 @@ from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import GeneratorValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import Assign, Bind, Body, NumberKind, NumberVar, Switch, TensorVar, Var
-from ptc.graph.symbols import expression_of
+from ptc.graph.control import (
+    Assign,
+    Bind,
+    Body,
+    NumberKind,
+    NumberVar,
+    Operand,
+    Switch,
+    TensorVar,
+    Var,
+)
+from ptc.graph.symbols import expression_of, symbols_of
 from ptc.support.diagnostics import Location
 
 
@@ -120,6 +131,7 @@ class ControlMachine(TorchMachine):
         # The generator that an instruction has run to its end, and the list
         self.collected_now: tuple[Any, Any, Any] = (None, None, None)
         self.ranges: dict[str, tuple[int, int]] = {}  # of variables that are computed
+        self.definitions: dict[str, tuple[str, tuple[Operand, ...]]] = {}  # of ints: op, operands
         self.arms: list[Frame] = []
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}
@@ -129,6 +141,7 @@ class ControlMachine(TorchMachine):
         self.split_depth = 0
         # What an arm knows
         self.facts = self.builder.facts = Facts(self.fakes, self.journal)
+        self.fakes.answer_from(self.facts.truth, self.facts.value)
         self.leaf_facts: dict[int, tuple[Body, dict[Any, bool]]] = {}  # at the ends of arms
         self.known_truths: dict[str, bool] = {}
         self.possible: dict[str, frozenset[int]] = {}
@@ -137,6 +150,7 @@ class ControlMachine(TorchMachine):
         self.items: dict[tuple[TensorValue, int], DataNumber] = {}
         self.sized: dict[Any, list[TensorValue]] = {}
         self.symbol_variables: dict[sympy.Basic, NumberVar] = {}
+        self.size_births: dict[str, int] = {}  # of symbols that data gives
         self.lists = Lists(self)
         self._fact_tables = {
             id(table)
@@ -374,8 +388,20 @@ class ControlMachine(TorchMachine):
 
     # -- sizes ---------------------------------------------------------------------------------
 
-    def new_size(self) -> torch.SymInt:
-        return self.fakes.data_size(self.writer.name("n"))
+    def new_size(self, lower: int = 0) -> torch.SymInt:
+        return self._sized(self.fakes.data_size(self.writer.name("n"), lower))
+
+    def _sized(self, made: torch.SymInt) -> torch.SymInt:
+        self.size_births[str(expression_of(made))] = now()
+        return made
+
+    def least(self, size: Any) -> int:
+        """The lower bound of a size that data gives."""
+        return self.fakes.data_dims[str(expression_of(size))].lower
+
+    def sizes_since(self, moment: int, size: Any) -> bool:
+        """Whether a size has symbols that are younger than a moment."""
+        return any(self.size_births.get(symbol, 0) > moment for symbol in symbols_of(size))
 
     @staticmethod
     def same_size(one: Any, other: Any) -> bool:
@@ -403,7 +429,7 @@ class ControlMachine(TorchMachine):
         """The number as a size that is at least `lower`."""
         known = self.symbols.get((var.name, "size"))
         if known is None:
-            known = self.fakes.data_size(var.name, lower)
+            known = self._sized(self.fakes.data_size(var.name, lower))
             self.writer.compute(Bind(str(expression_of(known)), value=var))
             self.journal.put(self.symbols, (var.name, "size"), known)
         return known
@@ -480,6 +506,7 @@ class ControlMachine(TorchMachine):
 
     def remember(self, value: TensorValue) -> None:
         super().remember(value)
+        self.fakes.settle_layout(value.fake)
         self.homes.register(value)
 
     def tensor_contains(self, value: TensorValue, item: Value) -> Value:

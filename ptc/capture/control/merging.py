@@ -8,14 +8,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from ptc.capture.code import analyse
 from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.facts import Facts
 from ptc.capture.control.list_rows import TakenList, taken
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
+from ptc.capture.journal import Journal
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
 from ptc.capture.values.choices import MISSING, ChoiceValue
@@ -26,6 +26,7 @@ from ptc.capture.values.iterators import LOST, GeneratorValue, IteratorValue
 from ptc.capture.values.mappings import DictIterator, SetElements
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
+from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -391,13 +392,33 @@ class Merger:
 
     def _tensor_variable(self, values: list[TensorValue]) -> Value:
         vm = self.vm
-        result = vm.new_tensor(*meeting_type(vm, [value.fake for value in values]))
+        first = values[0].fake
+        shapes = zip(*(value.fake.shape for value in values), strict=True)
+        shape = [self._size(list(sizes)) for sizes in shapes]
+        result = vm.new_tensor(shape, first.dtype, first.device)
         target = vm.variable(result)
         for number, value in enumerate(values):
             self._assign(number, target, lambda value=value: vm.tensor_variable(value, dense=True))
         self.pending += vm.bindings(target)
         vm.may_share(result, values)
         return result
+
+    def _size(self, sizes: list[Any]) -> Any:
+        """One size for the arms' sizes: that of one arm, if the others know theirs to be equal to
+        it, or a new one."""
+        vm = self.vm
+        if all(vm.same_size(size, sizes[0]) for size in sizes):
+            return sizes[0]
+        known = [facts_of(vm, state) for state in self.states]
+        expressions = [expression_of(size) for size in sizes]
+        for size in sorted(sizes, key=lambda size: not isinstance(size, int)):
+            wanted = expression_of(size)
+            if not vm.sizes_since(self.began, size) and all(
+                facts.same(wanted, one) for one, facts in zip(expressions, known, strict=True)
+            ):
+                return size
+        least = all(facts.positive(one) for one, facts in zip(expressions, known, strict=True))
+        return vm.new_size(int(least))
 
     def _choice(self, values: list[Value]) -> Value:
         """A choice; equal alternatives are one, so that loops come to an end."""
@@ -449,6 +470,12 @@ class Merger:
         return len(alternatives) - 1
 
 
+def facts_of(vm: ControlMachine, state: State) -> Facts:
+    """What is known of sizes in a state."""
+    cell = state.cells.get(Place("dict", vm.facts.table).key())
+    return Facts(vm.fakes, Journal(), dict(vm.facts.table) if cell is None else dict(cell[1]))
+
+
 def same_fact(one: Any, other: Any) -> bool:
     """Whether two arms know the same. Symbolic sizes are not compared: that would be a question."""
     return one is other or (isinstance(one, (bool, frozenset)) and one == other)
@@ -498,15 +525,3 @@ def same_kind_of_tensor(values: Sequence[TensorValue]) -> bool:
     return len(
         {(v.fake.dtype, v.fake.dim(), v.fake.device, v.fake.layout) for v in values}
     ) == 1 and not any(value.attrs for value in values)
-
-
-def meeting_type(
-    vm: ControlMachine, fakes: Sequence[torch.Tensor]
-) -> tuple[list[Any], torch.dtype, torch.device]:
-    """Shape, dtype and device of a variable for tensors of one kind: a size that differs is a new
-    symbol."""
-    shape: list[Any] = []
-    for sizes in zip(*(fake.shape for fake in fakes), strict=True):
-        same = all(vm.same_size(size, sizes[0]) for size in sizes)
-        shape.append(sizes[0] if same else vm.new_size())
-    return shape, fakes[0].dtype, fakes[0].device

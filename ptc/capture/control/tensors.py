@@ -15,11 +15,12 @@ import torch.fx
 from ptc.capture.control.arithmetic import arithmetic
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
-from ptc.capture.polyfills import data_lists
+from ptc.capture.polyfills import data_lists, torch_functions
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import NumberKind, NumberVar, ReadItem, TensorVar
 from ptc.graph.program import InputKind, ProgramInput
@@ -144,6 +145,7 @@ def _copied(vm: ControlMachine, node: torch.fx.Node) -> torch.fx.Node:
     args = torch.fx.map_arg(node.args, argument)
     kwargs = torch.fx.map_arg(node.kwargs, argument)
     block.facts = {**vm.builder.leaf_facts, **vm.facts.table}
+    block.brought |= vm.writer.blocks[node.graph].known()
     made = block.add_call(
         node.op, node.target, args, kwargs, node.meta["val"], node.meta.get("stack", ())
     )
@@ -384,7 +386,26 @@ def special_call(
     if target == "new_tensor" and len(args) == 2 and isinstance(args[0], TensorValue):
         like = {"dtype": ConstantValue(args[0].fake.dtype)}
         return _tensor_of(vm, args[1], {**like, **kwargs})
+    if target is torch.linspace:
+        return _linspace(vm, args, kwargs)
     return None
+
+
+def _linspace(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """`torch.linspace` with a symbolic count."""
+    given = dict(zip(("start", "end", "steps"), args, strict=False)) | kwargs
+    dtype = given.get("dtype", ConstantValue(None)).constant() or torch.get_default_dtype()
+    counted = isinstance(given.get("steps"), (SymbolicNumber, DataNumber))
+    if not counted or not dtype.is_floating_point or given.keys() - _LINSPACE:
+        return None
+    if isinstance(given["start"], TensorValue) or isinstance(given["end"], TensorValue):
+        return None
+    parts = [given["start"], given["end"], given["steps"], ConstantValue(dtype)]
+    parts.append(given.get("device", ConstantValue(None)))
+    return vm.call(vm.wrap_fixed(torch_functions.linspace), parts)
+
+
+_LINSPACE = frozenset({"start", "end", "steps", "dtype", "device"})
 
 
 def _tensor_of(vm: ControlMachine, data: Value, kwargs: dict[str, Value]) -> Value | None:

@@ -34,6 +34,7 @@ class Block:
     """A straight piece: a graph, what it takes in, and what it gives out by name."""
 
     __slots__ = (
+        "brought",
         "copies",
         "exports",
         "facts",
@@ -59,6 +60,11 @@ class Block:
         self.modes: tuple[Any, ...] = ()  # of torch, where it ends
         self.writes = False  # to a tensor that was there before
         self.facts: dict[Any, bool] = {}  # what is known of sizes where it runs
+        self.brought: dict[Any, bool] = {}  # where views were made that it has copies of
+
+    def known(self) -> dict[Any, bool]:
+        """What is known of sizes in it."""
+        return {**self.brought, **self.facts}
 
     def add_input(self, described: ProgramInput, value: Any) -> torch.fx.Node:
         after = self.last_input
