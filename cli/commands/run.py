@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # it loads torch
     from ptc.hosted.model import HostedEntry
 
 _VALUES_SHOWN = 6
+_TEXT_SHOWN = 60  # characters
 
 
 def run_command(
@@ -147,6 +148,9 @@ def _print_outputs(function: LoadedEntry | HostedEntry, outputs: Mapping[str, An
     rows: list[tuple[str, str, str, str]] = []
     for info in function.info.outputs:
         for name, value in _parts(info, outputs[info.name]):
+            if isinstance(value, str):
+                rows.append((name, "text", f"{len(value)} characters", _shortened(repr(value))))
+                continue
             array = _readable(info, value)
             kind = f"{info.dtype}[{', '.join(map(str, array.shape))}]"
             if info.kind == "number":
@@ -160,11 +164,15 @@ def _parts(info: TensorInfo, value: Any) -> list[tuple[str, Any]]:
     result."""
     if value is None:
         return []
-    if info.kind == "list":
+    if info.kind in ("list", "texts"):
         return [(f"{info.name}[{i}]", item) for i, item in enumerate(value)]
     if info.kind == "numbers" and not value:
         return [(info.name, np.empty(0, info.type.numpy))]
     return [(info.name, value)]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TEXT_SHOWN else text[:_TEXT_SHOWN] + "..."
 
 
 def _readable(info: TensorInfo, value: Any) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from ptc.codegen.entry import ControlEntry, ControlSegment, Entry, WriteBack
-from ptc.graph.control import ControlOutput, NumberKind, NumberVar, TensorVar
+from ptc.graph.control import ControlOutput, NumberKind, NumberVar, TensorVar, TextVar
 from ptc.graph.program import InputKind, OutputKind, ProgramInput
 from ptc.graph.structure import renumber, to_json
 from ptc.hosting.manifest import EntryInfo, SizeInfo, TensorInfo
@@ -110,6 +110,10 @@ def _output(output: ControlOutput) -> TensorInfo:
         return TensorInfo(output.name, _NUMBERS[value.kind], (), kind="number")
     if isinstance(value, TensorVar):
         return _tensor(output.name, value.fake, "tensor")
+    if isinstance(value, TextVar):
+        return TensorInfo(output.name, "u8", (0,), kind="text")
+    if not isinstance(value.element, NumberKind | torch.Tensor):
+        return TensorInfo(output.name, "u8", (0,), kind="texts")
     if isinstance(value.element, NumberKind):
         return TensorInfo(output.name, _NUMBERS[value.element], (0,), kind="numbers")
     return _tensor(output.name, value.element, "list")

@@ -28,6 +28,7 @@ from ptc.graph.control import (
     NumberVar,
     Switch,
     TensorVar,
+    TextVar,
     While,
     walk,
 )
@@ -295,19 +296,25 @@ def output_type(output: ControlOutput) -> str:
         return f"{tensor_type(fake)}, {fake.dim()}, {fake.element_size()}"
     if isinstance(value, NumberVar):
         return f"{_NUMBER_CODES[value.kind]}"
+    if isinstance(value, TextVar):
+        return "1, 8, 1, 1"
     if isinstance(value.element, NumberKind):
         return _NUMBER_CODES[value.element].replace(", 0, ", ", 1, ")
     return "3, 64, 1, 8"
 
 
 def _described(output: ControlOutput) -> str:
-    """How the header tells a result: `f32[?, 10]`, `int`, `list of f32[4]`."""
+    """How the header tells a result: `f32[?, 10]`, `int`, `text`, `list of f32[4]`."""
     value = output.value
     if isinstance(value, NumberVar):
         return value.kind.value
+    if isinstance(value, TextVar):
+        return "text"
     fake = value.fake if isinstance(value, TensorVar) else value.element
     if isinstance(fake, NumberKind):
         return f"list of {fake.value}"
+    if not isinstance(fake, torch.Tensor):
+        return "list of text"
     dims = ", ".join(str(d) if isinstance(d, int) else "?" for d in fake.shape)
     text = f"{from_torch(fake.dtype).value}[{dims}]"
     return text if isinstance(value, TensorVar) else f"list of {text}"

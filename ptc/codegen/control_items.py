@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from ptc.codegen.control_names import NUMBER_TYPES, Names, var_type
+from ptc.codegen.control_texts import TextWriter
 from ptc.codegen.cpp_types import DL_CODES
 from ptc.codegen.entry import Entry
 from ptc.codegen.statements import string_literal
@@ -22,10 +23,10 @@ from ptc.graph.control import (
     ControlProgram,
     DataSized,
     Emit,
-    Formatted,
     Item,
     ListItem,
     ListVar,
+    MakeText,
     NumberKind,
     NumberVar,
     Operand,
@@ -33,7 +34,8 @@ from ptc.graph.control import (
     ReadItem,
     Segment,
     TensorVar,
-    Text,
+    TextItem,
+    TextVar,
     Var,
 )
 from ptc.ops.dtypes import from_torch
@@ -80,6 +82,7 @@ class ItemWriter:
         self.names = names
         self.segments = segments
         self.ranges = {**program.dims, **program.sizes}
+        self.text = TextWriter(names)
 
     def lines(self, item: Item) -> list[str]:
         match item:
@@ -98,13 +101,18 @@ class ItemWriter:
                 return self._data_sized(item)
             case ListItem():
                 return self._list(item)
+            case MakeText():
+                call = f"string_take(c, &{self._of(item.target)}, text)"
+                return ["{", *self.text.parts(item.text), f"  {checked(call)}", "}"]
+            case TextItem():
+                return self.text.item(item)
             case Emit():
                 call = f"emit(c, {_CHANNELS[item.channel]}, {string_literal(item.label)}, text)"
-                return ["{", *self._text(item.text), f"  {checked(call)}", "}"]
+                return ["{", *self.text.parts(item.text), f"  {checked(call)}", "}"]
             case Raise():
                 return [
                     "{",
-                    *self._text(item.message),
+                    *self.text.parts(item.message),
                     f"  return raise(c, {string_literal(item.type_name)}, text);",
                     "}",
                 ]
@@ -169,11 +177,11 @@ class ItemWriter:
     def _assign(self, item: Assign) -> list[str]:
         target, source = item.target, item.source
         if isinstance(target, NumberVar):
-            if isinstance(source, TensorVar | ListVar):
+            if isinstance(source, TensorVar | TextVar | ListVar):
                 raise InternalError("codegen", f"{source.name} is no number")
             value = self.names.operand(source)
             return [f"{self._of(target)} = ({NUMBER_TYPES[target.kind]}){value};"]
-        if not isinstance(source, TensorVar | ListVar):
+        if not isinstance(source, TensorVar | TextVar | ListVar):
             raise InternalError("codegen", f"{target.name} is assigned a number")
         return [f"share(c, &{self._of(target)}, &{self._of(source)});"]
 
@@ -247,39 +255,11 @@ class ItemWriter:
 
     def _value(self, value: Var | Operand, element: str) -> str:
         """An argument of a list operation: a number as exactly the type `element`."""
-        if isinstance(value, TensorVar | ListVar):
+        if isinstance(value, TensorVar | TextVar | ListVar):
             return self._of(value)
         text = self.names.operand(value)
         own = NUMBER_TYPES[value.kind if isinstance(value, NumberVar) else _kind(value)]
         return text if own == element else f"({element}){text}"
-
-    # -- text
-
-    def _text(self, text: Text) -> list[str]:
-        """Statements that make the `Text text`."""
-        lines = ["  Text text;"]
-        for part in text:
-            if isinstance(part, str):
-                size = len(part.encode())
-                lines += [f"  text.add({string_literal(part)}, {size});"] if size else []
-            else:
-                lines += [f"  {line}" for line in self._formatted(part)]
-        return lines
-
-    def _formatted(self, part: Formatted) -> list[str]:
-        value, spec = self._of(part.value), string_literal(part.spec)
-        fail = 'return c->fail(STATUS_RUNTIME, "a value does not fit its format specification");'
-        if part.conversion == "format":
-            return [f"if (!text_formatted(text, {value}, {spec}, print_options)) {fail}"]
-        if not part.spec:
-            return [f"text_of(text, {value}, print_options);"]
-        return [
-            "{",
-            "  const int64_t start = text.length;",
-            f"  text_of(text, {value}, print_options);",
-            f"  if (!text_apply(text, start, {spec})) {fail}",
-            "}",
-        ]
 
 
 #: Where an operation of a list takes an element, counted behind the list.

@@ -1,7 +1,7 @@
 """Where the variables of a program with control flow are read for the last time.
 
-Takes a tree of items, gives for each item the tensors and lists that are dead after it, so that the
-generated function can give their memory back. Knows no C++.
+Takes a tree of items, gives for each item the tensors, texts and lists that are dead after it, so
+that the generated function can give their memory back. Knows no C++.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from ptc.graph.control import (
     Item,
     ListItem,
     ListVar,
+    MakeText,
     Raise,
     ReadItem,
     Segment,
     Switch,
     TensorVar,
+    TextItem,
+    TextVar,
     While,
     bodies,
 )
@@ -105,9 +108,9 @@ def reads(item: Item) -> Names:
         return _names([item.tensor])
     if isinstance(item, Assign):
         return _names([item.source])
-    if isinstance(item, DataSized | ListItem):
+    if isinstance(item, DataSized | ListItem | TextItem):
         return _names(item.args)
-    if isinstance(item, Emit):
+    if isinstance(item, Emit | MakeText):
         return _text(item.text)
     if isinstance(item, Raise):
         return _text(item.message)
@@ -118,7 +121,7 @@ def assigned(item: Item) -> Names:
     """The tensors and lists that an item without bodies assigns as a whole."""
     if isinstance(item, Segment):
         return frozenset(o.name for o in item.program.outputs)
-    if isinstance(item, Assign | ListItem):
+    if isinstance(item, Assign | ListItem | MakeText | TextItem):
         return _names([item.target])
     if isinstance(item, DataSized):
         return _names(item.targets)
@@ -130,4 +133,4 @@ def _text(text: Sequence[str | Formatted]) -> Names:
 
 
 def _names(values: Iterable[object]) -> Names:
-    return frozenset(v.name for v in values if isinstance(v, TensorVar | ListVar))
+    return frozenset(v.name for v in values if isinstance(v, TensorVar | TextVar | ListVar))

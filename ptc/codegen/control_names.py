@@ -23,7 +23,7 @@ from ptc.graph.control import (
     If,
     Item,
     ListItem,
-    ListVar,
+    MakeText,
     NumberKind,
     NumberVar,
     Operand,
@@ -32,6 +32,9 @@ from ptc.graph.control import (
     Segment,
     Switch,
     TensorVar,
+    Text,
+    TextItem,
+    TextVar,
     Var,
     While,
     walk,
@@ -49,7 +52,11 @@ def var_type(var: Var) -> str:
         return "Tensor"
     if isinstance(var, NumberVar):
         return NUMBER_TYPES[var.kind]
+    if isinstance(var, TextVar):
+        return "String"
     element = var.element
+    if element is str:
+        return "List<String>"
     return f"List<{NUMBER_TYPES[element] if isinstance(element, NumberKind) else 'Tensor'}>"
 
 
@@ -117,7 +124,7 @@ class Names:
     def references(self) -> list[str]:
         """The members that hold references, tensors first."""
         kinds = [(t != "Tensor", self.members[n]) for n, t in self.types.items()
-                 if t == "Tensor" or t.startswith("List")]  # fmt: skip
+                 if t in ("Tensor", "String") or t.startswith("List")]  # fmt: skip
         return [member for _, member in sorted(kinds, key=lambda pair: pair[0])]
 
 
@@ -170,8 +177,10 @@ def _variables(item: Item) -> Iterator[Var]:
             values += [item.target, item.source]
         case DataSized():
             values += [*item.targets, *item.args]
-        case ListItem():
+        case ListItem() | TextItem():
             values += [item.target, *item.args]
+        case MakeText():
+            values += [item.target, *_formatted(item.text)]
         case If():
             values.append(item.condition)
         case Switch():
@@ -179,9 +188,13 @@ def _variables(item: Item) -> Iterator[Var]:
         case While():
             values.append(item.again)
         case Emit():
-            values += [part.value for part in item.text if isinstance(part, Formatted)]
+            values += _formatted(item.text)
         case Raise():
-            values += [part.value for part in item.message if isinstance(part, Formatted)]
+            values += _formatted(item.message)
         case Segment():
             pass  # its results are named beside it
-    yield from (v for v in values if isinstance(v, TensorVar | NumberVar | ListVar))
+    yield from (v for v in values if isinstance(v, Var))
+
+
+def _formatted(text: Text) -> list[Var]:
+    return [part.value for part in text if isinstance(part, Formatted)]

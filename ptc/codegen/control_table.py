@@ -10,12 +10,23 @@ from collections.abc import Sequence
 
 import torch
 
+from ptc.codegen.characters import table
 from ptc.codegen.control import control_code
 from ptc.codegen.control_items import SegmentCode
+from ptc.codegen.control_texts import tables_of
 from ptc.codegen.cpp_types import DL_CODES
 from ptc.codegen.entry import AnyEntry, ControlEntry
 from ptc.codegen.host import Controls
-from ptc.graph.control import DataSized, Emit, NumberKind, Raise, StateNumber, walk
+from ptc.graph.control import (
+    DataSized,
+    Emit,
+    MakeText,
+    NumberKind,
+    Raise,
+    StateNumber,
+    TextItem,
+    walk,
+)
 from ptc.ops.dtypes import from_torch
 
 
@@ -46,11 +57,14 @@ def _headers(entries: Sequence[AnyEntry]) -> tuple[list[str], list[str]]:
     declarations: list[str] = []
     if any(isinstance(entry, ControlEntry) for entry in entries):
         headers.append("ptc_control_run.h")
-    if kinds & {Emit, Raise}:
-        headers.append("ptc_control_text.h")
+    if kinds & {Emit, Raise, MakeText, TextItem}:
+        headers += ["ptc_control_text.h", "ptc_control_texts.h"]
         code, bits = DL_CODES[from_torch(torch.get_default_dtype())]
         options = f"{{4, 1000, 3, 80, -1, {code}, {bits}}}"
         declarations += [f"static const PrintOptions print_options = {options};", ""]
+    programs = [entry.program for entry in entries if isinstance(entry, ControlEntry)]
+    for name in sorted({name for program in programs for name in tables_of(program.body)}):
+        declarations += [*table(name), ""]
     if DataSized in kinds:
         headers.append("ptc_control_sized.h")
     return headers, declarations

@@ -79,7 +79,7 @@ def _statement(ctx: Context, stmt: Stmt) -> None:
 def string_literal(text: str) -> str:
     """A C string."""
     pieces: list[str] = []
-    for byte in text.encode():
+    for byte in text.encode("utf-8", "surrogatepass"):
         char = chr(byte)
         if char in '"\\':
             pieces.append("\\" + char)

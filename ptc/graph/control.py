@@ -5,12 +5,12 @@ structure); everything between segments is an item: branches, loops, Python numb
 A program without control flow is a plain `CapturedProgram` and not this.
 
 Meaning. Items of a body run in order. Variables are mutable and live in one namespace for the whole
-program; each name has one type (`TensorVar`, `NumberVar`, `ListVar`). The user's tensor inputs, and
-weights that the program writes, are variables named as their `ProgramInput`. Tensors are references
-to storage as in Python: `Assign` shares it, a segment that writes to an input (`WRITE_BACK` after
-functionalisation) changes the storage that the variable refers to, so every variable that shares it
-sees the change. No variable is a partial view of another one's storage: views are derived inside
-segments from their base.
+program; each name has one type (`TensorVar`, `NumberVar`, `TextVar`, `ListVar`). The user's tensor
+inputs, and weights that the program writes, are variables named as their `ProgramInput`. Tensors
+are references to storage as in Python: `Assign` shares it, a segment that writes to an input
+(`WRITE_BACK` after functionalisation) changes the storage that the variable refers to, so every
+variable that shares it sees the change. No variable is a partial view of another one's storage:
+views are derived inside segments from their base.
 Symbolic sizes (`s3`) that occur in shapes are integers in the same namespace. Those of the inputs'
 shapes are bound on entry; every other one is bound by a `Bind` item before its first use, anew in
 each iteration of a loop.
@@ -53,16 +53,23 @@ class NumberVar:
 
 
 @dataclass(frozen=True, slots=True)
-class ListVar:
-    """A list whose length data decides. `element` is a NumberKind, or an example tensor: elements
-    have its dtype and rank; a dimension may differ from element to element where `element` has a
-    symbolic size, which then is not bound by anything."""
+class TextVar:
+    """A Python string, which never changes."""
 
     name: str
-    element: NumberKind | torch.Tensor = field(compare=False)
 
 
-Var = TensorVar | NumberVar | ListVar
+@dataclass(frozen=True, slots=True)
+class ListVar:
+    """A list whose length data decides. `element` is a NumberKind, `str`, or an example tensor:
+    elements have its dtype and rank; a dimension may differ from element to element where `element`
+    has a symbolic size, which then is not bound by anything."""
+
+    name: str
+    element: NumberKind | type[str] | torch.Tensor = field(compare=False)
+
+
+Var = TensorVar | NumberVar | TextVar | ListVar
 Operand = NumberVar | int | float | bool
 
 
@@ -112,7 +119,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target = source`: a reference for tensors and lists, a copy of a number."""
+    """`target = source`: a reference for tensors, texts and lists, a copy of a number."""
 
     target: Var
     source: Var | int | float | bool
@@ -145,6 +152,27 @@ class ListItem:
     op: str
     target: Var | None
     args: tuple[Var | Operand, ...]
+
+
+# --- texts --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MakeText:
+    """`target` = the parts of a text, formatted and put together."""
+
+    target: TextVar
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class TextItem:
+    """`target = op(*args)` on strings. See `control_texts.TEXT_OPERATIONS`. Raises nothing: what
+    Python would refuse the capture has tested; an int of more than 64 bits fails the run."""
+
+    op: str
+    target: Var
+    args: tuple[Var | Operand | str, ...]
 
 
 # --- control flow -------------------------------------------------------------------------------
@@ -192,7 +220,7 @@ class While:
 @dataclass(frozen=True, slots=True)
 class Formatted:
     """`format(value, spec)`, or `str` or `repr` of it without spec: `conversion` is `format`, `str`
-    or `repr`. Numbers as CPython formats them; tensors as torch does; lists as CPython does."""
+    or `repr`. Numbers, texts and lists as CPython formats them; tensors as torch does."""
 
     value: Var
     spec: str = ""
@@ -232,6 +260,8 @@ Item = (
     | Assign
     | DataSized
     | ListItem
+    | MakeText
+    | TextItem
     | If
     | Switch
     | While

@@ -21,6 +21,7 @@ from ptc.graph.control import (
     If,
     Item,
     ListItem,
+    MakeText,
     NumberKind,
     NumberVar,
     Raise,
@@ -28,6 +29,7 @@ from ptc.graph.control import (
     Segment,
     Switch,
     TensorVar,
+    TextItem,
     Var,
     While,
 )
@@ -50,7 +52,7 @@ def reads_of(item: Item) -> Iterator[Var]:
             yield from _variables((item.tensor, item.value))
         case Assign(_, source):
             yield from _variables((source,))
-        case ListItem():
+        case ListItem() | TextItem():
             yield from _variables(item.args)
         case If():
             yield item.condition
@@ -58,7 +60,7 @@ def reads_of(item: Item) -> Iterator[Var]:
             yield item.selector
         case While():
             yield item.again
-        case Emit(_, text) | Raise(_, text):
+        case Emit(_, text) | Raise(_, text) | MakeText(_, text):
             yield from (part.value for part in text if isinstance(part, Formatted))
         case _:
             assert_never(item)
@@ -70,9 +72,9 @@ def variables_of(item: Item) -> Iterator[Var]:
         return
     yield from reads_of(item)
     match item:
-        case Compute(target) | ReadItem(target) | Assign(target):
+        case Compute(target) | ReadItem(target) | Assign(target) | MakeText(target):
             yield target
-        case ListItem() if item.target is not None:
+        case ListItem() | TextItem() if item.target is not None:
             yield item.target
         case DataSized(targets):
             yield from targets

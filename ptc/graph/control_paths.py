@@ -123,7 +123,8 @@ def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
     def excluded(condition: Is) -> bool:
         return condition.value not in sets.get(condition.name, (condition.value,))
 
-    telling = {fact for fact in one if isinstance(fact, Is) and excluded(fact)}
+    possible = (Is(name, value) for name, values in _values(one).items() for value in values)
+    telling = {condition for condition in possible if excluded(condition)}
     # A bool that is not what it is on the other path, whatever is known of it on this one
     telling |= {
         Is(name, not value)

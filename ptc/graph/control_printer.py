@@ -26,21 +26,23 @@ from ptc.graph.control import (
     If,
     Item,
     ListItem,
-    ListVar,
+    MakeText,
     NumberVar,
     Operand,
     Raise,
     ReadItem,
     Segment,
     Switch,
-    TensorVar,
     Text,
+    TextItem,
+    TextVar,
     Var,
     While,
     segment_numbers,
     walk,
 )
 from ptc.graph.control_parts import placeholders_of, symbols_at, variables_of
+from ptc.graph.control_texts import text_operation
 from ptc.graph.control_types import var_type
 from ptc.graph.printer import (
     GraphText,
@@ -67,6 +69,11 @@ _INFIX: Mapping[str, str] = {
     "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
 }  # fmt: skip
+#: What `is_int` and `is_float` of a text are.
+_READS_AS = (
+    "", "def reads_as(kind, text):", "    try:", "        kind(text)", "    except ValueError:",
+    "        return False", "    return True", "",
+)  # fmt: skip
 _PREFIX: Mapping[str, str] = {"neg": "-", "pos": "+", "invert": "~", "not": "not "}
 
 
@@ -87,6 +94,7 @@ def print_control(program: ControlProgram, segments: Mapping[int, Form] | None =
             *([_POWER] if re.search(r"\bpower\(", text) else []),
             "",
             *([*described, ""] if described else []),
+            *(_READS_AS if "reads_as(" in text else []),
             "",
             "def forward(",
             *printer.parameters(),
@@ -325,6 +333,11 @@ class _Printer:
                 return with_comment(f"{targets} = {self._data_sized(item)}", types)
             case ListItem():
                 return self._list_item(item)
+            case MakeText(target, text):
+                return with_comment(f"{self.name(target)} = {self._f_string(text)}", "text")
+            case TextItem(op, target, args):
+                value = text_operation(op, [self._operand(arg) for arg in args])
+                return with_comment(f"{self.name(target)} = {value}", var_type(target))
             case Emit():
                 return self._emit(item)
             case Raise():
@@ -333,9 +346,11 @@ class _Printer:
             case _:
                 raise TypeError(f"{type(item).__name__} is no single statement")
 
-    def _operand(self, value: Var | Operand | None) -> str:
-        if isinstance(value, (TensorVar, NumberVar, ListVar)):
+    def _operand(self, value: Var | Operand | str | None) -> str:
+        if isinstance(value, Var):
             return self.name(value)
+        if isinstance(value, str):
+            return repr(value)
         text = argument_text(value, {})
         return f"({text})" if text.startswith("-") else text
 
@@ -433,7 +448,8 @@ class _Printer:
             case "repr":
                 return f"{{{name}!r}}"
             case "str":
-                return f"{{{name}}}" if isinstance(part.value, NumberVar) else f"{{{name}!s}}"
+                plain = isinstance(part.value, NumberVar | TextVar)
+                return f"{{{name}}}" if plain else f"{{{name}!s}}"
             case _:
                 return f"{{{name}:{part.spec}}}" if part.spec else f"{{{name}}}"
 

@@ -28,6 +28,7 @@ from ptc.graph.control import (
     Item,
     ListItem,
     ListVar,
+    MakeText,
     NumberVar,
     Operand,
     Raise,
@@ -36,12 +37,15 @@ from ptc.graph.control import (
     Switch,
     TensorVar,
     Text,
+    TextItem,
+    TextVar,
     Var,
     While,
 )
 from ptc.graph.control_coverage import AGAIN, Coverage
 from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
 from ptc.graph.control_parts import placeholders_of
+from ptc.graph.control_texts import TEXT_OPERATIONS
 from ptc.graph.program import CapturedProgram, InputKind
 from ptc.graph.structure import unflatten
 from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, in_range, symbols_of
@@ -218,6 +222,10 @@ class _Interpreter:
                 self._data_sized(item)
             case ListItem():
                 self._list_item(item)
+            case MakeText():
+                self._set(item.target, self._text(item.text))
+            case TextItem():
+                self._set(item.target, self._text_item(item))
             case If():
                 holds = self._value(item.condition)
                 self._reach(item, 0 if holds else 1)
@@ -430,6 +438,18 @@ class _Interpreter:
 
     # -- text ----------------------------------------------------------------------------------
 
+    def _text_item(self, item: TextItem) -> Any:
+        args = [self._value(arg) for arg in item.args]
+        operation = TEXT_OPERATIONS[item.op]
+        _check_text_index(item, args)
+        try:
+            result = operation.function(*args)
+        except (ValueError, TypeError, IndexError) as error:
+            raise _fault(f"{item.op}{tuple(args)} raises {error}") from error
+        if operation.result == "int" and result not in _INT_LIMITS:
+            raise IntegerOverflow(f"integer overflow in {item.op}{tuple(args)}")
+        return result
+
     def _text(self, text: Text) -> str:
         return "".join(part if isinstance(part, str) else self._formatted(part) for part in text)
 
@@ -450,8 +470,8 @@ class _Interpreter:
             raise _fault(f"`{name}` is used before it has a value")
         return self.values[name]
 
-    def _value(self, operand: Var | Operand) -> Any:
-        if isinstance(operand, (TensorVar, NumberVar, ListVar)):
+    def _value(self, operand: Var | Operand | str) -> Any:
+        if isinstance(operand, Var):
             return self._named(operand.name)
         return operand
 
@@ -474,12 +494,15 @@ def _is_of(target: Var, value: Any) -> bool:
             return isinstance(value, torch.Tensor) and _may_be(fake, value)
         case NumberVar(_, kind):
             return kind_of_number(value) is kind
+        case TextVar():
+            return type(value) is str
         case ListVar(_, element):
             if not isinstance(value, list):
                 return False
             if isinstance(element, torch.Tensor):
                 return all(isinstance(v, torch.Tensor) and _may_be(element, v) for v in value)
-            return all(type(v) is type_of_kind(element) for v in value)
+            wanted = str if element is str else type_of_kind(element)  # type: ignore[arg-type]
+            return all(type(v) is wanted for v in value)
         case _:
             assert_never(target)
 
@@ -542,6 +565,13 @@ def _check_index(item: ListItem, args: Sequence[Any]) -> None:
         length = len(args[0]) + (item.op == "insert")
         if not 0 <= args[1] < length:
             raise _fault(f"{item.op} at {args[1]} of a list of {len(args[0])}")
+
+
+def _check_text_index(item: TextItem, args: Sequence[Any]) -> None:
+    if item.op == "item" and not 0 <= args[1] < len(args[0]):
+        raise _fault(f"character {args[1]} of {args[0]!r}")
+    if item.op == "slice" and not 0 <= args[1] <= args[2] <= len(args[0]):
+        raise _fault(f"characters {args[1]} to {args[2]} of {args[0]!r}")
 
 
 def _fault(message: str) -> InternalError:

@@ -11,22 +11,26 @@ from typing import Any
 
 import torch
 
-from ptc.graph.control import ListVar, NumberKind, NumberVar, TensorVar, Var
+from ptc.graph.control import ListVar, NumberKind, NumberVar, TensorVar, TextVar, Var
 from ptc.graph.symbols import expression_of, same_size
 from ptc.graph.types import type_text
 
 
 def var_type(variable: Var) -> str:
-    """`f32[2, s0]`, `int`, `list of f32[3]`."""
+    """`f32[2, s0]`, `int`, `text`, `list of f32[3]`."""
     if isinstance(variable, TensorVar):
         return type_text(variable.fake)
     if isinstance(variable, NumberVar):
         return variable.kind.value
+    if isinstance(variable, TextVar):
+        return "text"
     return f"list of {element_type(variable)}"
 
 
 def element_type(variable: ListVar) -> str:
     element = variable.element
+    if element is str:
+        return "text"
     return element.value if isinstance(element, NumberKind) else type_text(element)
 
 

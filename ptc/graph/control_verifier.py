@@ -27,6 +27,7 @@ from ptc.graph.control import (
     Item,
     ListItem,
     ListVar,
+    MakeText,
     NumberKind,
     NumberVar,
     Raise,
@@ -35,6 +36,8 @@ from ptc.graph.control import (
     Switch,
     TensorVar,
     Text,
+    TextItem,
+    TextVar,
     Var,
     While,
     walk,
@@ -61,6 +64,7 @@ from ptc.graph.control_paths import (
     without,
 )
 from ptc.graph.control_printer import item_text
+from ptc.graph.control_texts import fault_of
 from ptc.graph.control_types import (
     differs,
     elements_differ,
@@ -232,6 +236,14 @@ class _Verifier:
                 return self._data_sized(item, defined)
             case ListItem():
                 return self._list_item(item, defined)
+            case MakeText(target, text):
+                _verify_text(text)
+                return with_name(defined, target.name)
+            case TextItem():
+                fault = fault_of(item)
+                if fault is not None:
+                    raise _Fault(fault)
+                return with_name(defined, item.target.name)
             case If():
                 _want(item.condition, BOOL)
                 name = item.condition.name
@@ -289,6 +301,8 @@ class _Verifier:
             case TensorVar(), TensorVar():
                 return self._give(defined, target, source.fake, source.fake.shape)
             case ListVar(), ListVar() if _same_list(target, source):
+                return with_name(defined, target.name)
+            case TextVar(), TextVar():
                 return with_name(defined, target.name)
             case NumberVar(), NumberVar() | int() | float() | bool() if (
                 _kind(source) is target.kind
@@ -435,8 +449,9 @@ class _Verifier:
     def _from_list(self, item: ListItem, owner: ListVar, target: Var, defined: Defined) -> Defined:
         """An element, or all elements as one tensor."""
         element = owner.element
-        if isinstance(element, NumberKind):
-            if item.op not in ("get", "pop") or _kind(target) is not element:
+        if not isinstance(element, torch.Tensor):
+            same = isinstance(target, TextVar) if element is str else _kind(target) is element
+            if item.op not in ("get", "pop") or not same:
                 raise _Fault(f"`{target.name}` is {var_type(target)}, not from {var_type(owner)}")
             return with_name(defined, target.name)
         if not isinstance(target, TensorVar):
@@ -526,6 +541,8 @@ def _verify_element(owner: ListVar, value: Any) -> None:
     element = owner.element
     if isinstance(element, torch.Tensor):
         fits = isinstance(value, TensorVar) and not elements_differ(element, value.fake)
+    elif element is str:
+        fits = isinstance(value, TextVar)
     else:
         fits = _kind(value) is element
     if not fits:

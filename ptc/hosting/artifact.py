@@ -174,7 +174,8 @@ class LoadedEntry:
         """`f32[batch, 10]`, `int`, `list of f32[3]`."""
         text = f"{tensor.dtype}{shape_text(tensor.shape, self._names)}"
         number = _PYTHON_NUMBERS.get(tensor.dtype, tensor.dtype)
-        kinds = {"number": number, "numbers": f"list of {number}", "list": f"list of {text}"}
+        kinds = {"number": number, "numbers": f"list of {number}", "list": f"list of {text}",
+                 "text": "text", "texts": "list of text"}  # fmt: skip
         return kinds.get(tensor.kind, text)
 
     def run(self, values: Sequence[Any], *, as_torch: bool = False) -> list[Any]:

@@ -24,8 +24,9 @@ class TensorInfo:
 
     alias_of  outputs: number of the input whose storage eager's result shares (a library copies)
     mutated   inputs: the entry writes to it, in place
-    kind      outputs of an entry with control flow: `tensor`, `number` (a Python number), or `list`
-              and `numbers`, whose length data decides: dtype and shape are those of an element
+    kind      outputs of an entry with control flow: `tensor`, `number` (a Python number), `text` (a
+              string, as UTF-8), or `list`, `numbers` and `texts`, whose length data decides: dtype
+              and shape are those of an element
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Results of entries with control flow: the library alone knows their shapes and lengths.
 
 Each is allocated by the library, copied into memory of Python's, and given back. Knows the C form
-of numbers and lists, and no structure of results.
+of numbers, texts and lists, and no structure of results.
 """
 
 from __future__ import annotations
@@ -40,11 +40,20 @@ class Results:
 def _value(info: TensorInfo, place: LibraryAllocated, *, as_torch: bool) -> Any:
     if info.kind == "number":
         return _PLAIN[info.dtype](place.copy(as_torch=False).item())
+    if info.kind == "text":
+        return _text(place.descriptor)
+    if info.kind == "texts":
+        return [_text(item) for item in _items(place.descriptor)]
     if info.kind == "numbers":
         return place.copy(as_torch=False).tolist()
     if info.kind == "list":
         return [_element(info, item, as_torch) for item in _items(place.descriptor)]
     return place.copy(as_torch=as_torch)
+
+
+def _text(descriptor: DLTensor) -> str:
+    data = ctypes.string_at(descriptor.data + descriptor.byte_offset, descriptor.shape[0])
+    return data.decode("utf-8", "surrogatepass")
 
 
 def _items(descriptor: DLTensor) -> list[DLTensor]:

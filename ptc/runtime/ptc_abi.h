@@ -83,6 +83,8 @@ typedef struct ptc_api {
    * Of a model with control flow: a Python number is a tensor without dimensions (int64, float64, bool). A list of
    * numbers is a tensor of one dimension. A list of tensors is a tensor of one dimension of opaque handles (code 3,
    * 64 bits), always allocated by the library: its data is an array of `DLTensor *`, which live as long as it does.
+   * A string is a tensor of one dimension, its UTF-8 bytes (uint8), always allocated by the library; a zero that is not
+   * counted follows them. A list of strings is, as a list of tensors, an array of `DLTensor *`, each of them a string.
    * Where the structure of the result depends on data, `variant` tells which it is, and outputs that have no part in
    * it are left as they were. */
   ptc_status (*run)(ptc_session *session, uint32_t entry, DLTensor *const *inputs, size_t input_count,

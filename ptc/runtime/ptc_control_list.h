@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "ptc_control.h"
+#include "ptc_control_string.h"
 
 namespace ptc {
 
@@ -17,7 +18,7 @@ struct ListData {
   char* items;
 };
 
-// A list variable with elements of type T: Tensor, int64_t, double or bool. All bits zero: not assigned.
+// A list variable with elements of type T: Tensor, String, int64_t, double or bool. All bits zero: not assigned.
 template <class T> struct List {
   ListData* data;
 
@@ -27,10 +28,12 @@ template <class T> struct List {
 
 namespace detail {
 inline void retain(const Tensor& t) { ++t.storage->refs; }
+inline void retain(const String& s) { ++s.data->refs; }
 inline void retain(int64_t) {}
 inline void retain(double) {}
 inline void retain(bool) {}
 inline void unlink(Control* c, Tensor* t) { drop(c, t); }
+inline void unlink(Control* c, String* s) { drop(c, s); }
 inline void unlink(Control*, int64_t*) {}
 inline void unlink(Control*, double*) {}
 inline void unlink(Control*, bool*) {}
@@ -130,6 +133,9 @@ template <class T> inline void list_reverse(List<T> list) {
 }
 
 inline void list_get(Control* c, Tensor* to, List<Tensor> list, int64_t index) {
+  share(c, to, &list.items()[index]);
+}
+inline void list_get(Control* c, String* to, List<String> list, int64_t index) {
   share(c, to, &list.items()[index]);
 }
 template <class T> inline void list_get(Control*, T* to, List<T> list, int64_t index) {

@@ -9,14 +9,13 @@
 
 #include "ptc_control.h"
 #include "ptc_control_list.h"
+#include "ptc_control_string.h"
 #include "ptc_format.h"
 #include "ptc_tensor_text.h"
 
 namespace ptc {
 
 enum { CHANNEL_STDOUT, CHANNEL_STDERR, CHANNEL_LOG, CHANNEL_WARNING };
-
-inline int no_text(Control* c) { return c->fail(STATUS_MEMORY, "no memory for a text"); }
 
 // Text to the host's function, or to the process's own streams.
 inline int emit(Control* c, int channel, const char* label, Text& text) {
@@ -48,6 +47,8 @@ inline void text_of(Text& text, const Tensor& t, const PrintOptions& options) {
 inline void text_of(Text& text, int64_t value, const PrintOptions&) { text_str(text, value); }
 inline void text_of(Text& text, double value, const PrintOptions&) { text_str(text, value); }
 inline void text_of(Text& text, bool value, const PrintOptions&) { text_str(text, value); }
+inline void text_of(Text& text, const String& s, const PrintOptions&) { text.add(s.content(), s.data->bytes); }
+void text_of(Text&, List<String>, const PrintOptions&) = delete;  // see text_list
 template <class T> inline void text_of(Text& text, List<T> list, const PrintOptions& options) {
   text.add('[');
   for (int64_t i = 0; i < list.count(); ++i) {
@@ -59,6 +60,9 @@ template <class T> inline void text_of(Text& text, List<T> list, const PrintOpti
 
 inline bool text_formatted(Text& text, const Tensor& t, const char* spec, const PrintOptions& options) {
   return text_tensor_format(text, DenseView(t), spec, options);
+}
+inline bool text_formatted(Text& text, const String& s, const char* spec, const PrintOptions&) {
+  return text_format_string(text, s.content(), s.data->bytes, spec);
 }
 template <class T> inline bool text_formatted(Text& text, T value, const char* spec, const PrintOptions&) {
   return text_format(text, value, spec);

@@ -17,11 +17,6 @@ from tests.zoo.catalog import SAMPLE, cases
 
 #: What capture does not take yet, by the code that it is refused with.
 REFUSED = {
-    "clock_arithmetic": "PTC-B011",  # a string as result
-    "try_except": "PTC-B011",
-    "fixed_point_restart": "PTC-B006",  # a list of strings that data decides
-    "report_table": "PTC-B006",
-    "roman_numerals": "PTC-B006",  # a string that grows in a loop
     "breadth_first": "PTC-B006",  # a dictionary that gets keys in a loop
 }
 

@@ -302,6 +302,9 @@ def number_class(cls: type, special: str) -> Any:
     def convert(vm: Machine, value: Value | None = None, *rest: Value, **kwargs: Value) -> Value:
         if value is None:
             return ConstantValue(cls())
+        based = bool(rest or kwargs) and not isinstance(value, ConstantValue)
+        if based and value.cls is str:
+            raise unknown_call(vm, cls, NotConstant(value))
         converted = value.convert(vm, cls)
         if converted is not None:
             return converted

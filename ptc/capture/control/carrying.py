@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
-from ptc.capture.control import lists
+from ptc.capture.control import lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.list_rows import take
 from ptc.capture.control.merging import FOR_MESSAGES, described, facts_of, same_kind_of_tensor
 from ptc.capture.control.states import Place, State
-from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born, now
@@ -25,6 +24,7 @@ from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.texts import TextValue, is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, NumberKind, NumberVar, Var
 from ptc.graph.symbols import expression_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 _MOST_TEXTS = 16  # that one variable may be
+_FEW_TEXTS = 3  # where each goes on from another one
 
 
 class Uncarriable(BaseException):
@@ -167,6 +168,8 @@ class Carried:
             return self._list_pairs(form.state, content)
         if isinstance(form, ChoiceValue):
             return [(form.selector, lambda: vm.choice_selector(form, content))]
+        if isinstance(form, TextValue) and form.var is not None:
+            return [(form.var, lambda: vm.text_variable(content))]
         return []
 
     def _list_pairs(
@@ -178,7 +181,7 @@ class Carried:
 
         def source(number: int) -> Any:
             if lists.is_state(items):
-                state = items[0]
+                state = lists.converted(self.vm, items[0], form.form)
             elif id(content) in self._made:
                 state = self._made[id(content)]
             else:
@@ -383,6 +386,8 @@ class Carried:
             return self._tuple(now, left, what)
         if lists.is_list(now) and lists.is_list(left):
             return self._list(now, left, what)
+        if is_text(now) and is_text(left) and (is_made(now) or is_made(left)):
+            return None if self._is_form(now) and is_made(now) else strings.new(vm)
         return self._choice(now, left, what)
 
     def _list(self, now: Any, left: Any, what: str) -> Value | None:
@@ -475,12 +480,11 @@ class Carried:
                 if not lasting(value):
                     raise Uncarriable(self.context, what)
                 alternatives.append(value)
-        if len(alternatives) > _MOST_TEXTS and grows_as_text(alternatives):
-            raise GraphBreak(
-                "PTC-B006",
-                f"{what} is a string that gets longer from one iteration to the next",
-                "print the parts as they come, or keep numbers in a list",
-            )
+        if all(map(is_text, alternatives)) and (
+            len(alternatives) > _MOST_TEXTS
+            or (len(alternatives) > _FEW_TEXTS and grows_as_text(alternatives))
+        ):
+            return strings.new(self.vm)
         if isinstance(now, ChoiceValue) and len(alternatives) == len(known) and self._is_form(now):
             return None
         if not all(lasting(value) for value in known):

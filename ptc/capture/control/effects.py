@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ptc.capture.control.forks import Answer, Attempt, Dead
 from ptc.capture.control.questions import Fork, impossible
-from ptc.capture.control.text import text_of
+from ptc.capture.control.text import shown, text_of
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
@@ -92,7 +92,7 @@ def print_call(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) 
     parts: list[str | Formatted] = []
     for number, arg in enumerate(args):
         parts += [separator] if number else []
-        parts += text_of(vm, vm.str(arg))
+        parts += text_of(vm, shown(vm, arg))
     text = text_of(vm, joined((*parts, end)))
     vm.writer.add(Emit(channel, text, location=vm.stack_locations()[-1]))
     return ConstantValue(None)

@@ -14,7 +14,7 @@ import torch.fx
 from ptc.capture import torch_state
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.facts import Facts
-from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TupleForm
+from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TextForm, TupleForm
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
@@ -28,6 +28,7 @@ from ptc.capture.program_structure import CallArguments, Describer
 from ptc.capture.torch_program import identifier_class
 from ptc.capture.values.base import Value
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.texts import TextValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import (
@@ -39,12 +40,15 @@ from ptc.graph.control import (
     ControlProgram,
     If,
     Item,
+    MakeText,
     NumberKind,
     NumberVar,
     ReadItem,
     Segment,
     Switch,
     TensorVar,
+    TextItem,
+    TextVar,
     Var,
     bodies,
 )
@@ -75,7 +79,7 @@ class _Result(Describer):
         value = self.control.settle(value)
         if isinstance(value, DataListValue) and isinstance(value.state.form, TupleForm):
             return self._rows(value, path)
-        if isinstance(value, (DataNumber, DataListValue)):
+        if isinstance(value, (DataNumber, DataListValue, TextValue)):
             return self.leaf(value, path)
         return super().describe(value, path)
 
@@ -96,7 +100,7 @@ class _Result(Describer):
         return Leaf(self._numbers[key])
 
     def _row(self, value: DataListValue, form: Form, found: Iterator[Structure]) -> Structure:
-        if isinstance(form, (NumberForm, TensorForm)):
+        if isinstance(form, (NumberForm, TensorForm, TextForm)):
             return next(found)
         if not isinstance(form, TupleForm):
             raise not_printed(value)
@@ -134,6 +138,8 @@ class _Result(Describer):
             return vm.tensor_variable(value)
         if isinstance(value, DataListValue):
             return value.text_variable(vm)
+        if isinstance(value, TextValue):
+            return vm.text_variable(value)
         assert isinstance(value, (DataNumber, SymbolicNumber))
         source = operand(vm, value)
         assert isinstance(source, NumberVar)
@@ -146,11 +152,12 @@ def _type_key(var: Var) -> tuple[Any, ...]:
         return (fake.dtype, tuple(map(str, fake.shape)), tuple(map(str, fake.stride())))
     if isinstance(var, NumberVar):
         return (var.kind,)
+    if isinstance(var, TextVar):
+        return ("text",)
     element = var.element
-    return (
-        "list",
-        element if isinstance(element, NumberKind) else _type_key(TensorVar("", element)),
-    )
+    if isinstance(element, torch.Tensor):
+        return ("list", _type_key(TensorVar("", element)))
+    return ("list", element)
 
 
 @dataclass(slots=True)
@@ -333,7 +340,7 @@ def _drop(body: Body, used: set[str]) -> bool:
                 del item.exports[name]
             changed |= bool(unused) | _drop_nodes(item)
             needed = bool(item.exports) or item.writes
-        elif isinstance(item, (Compute, ReadItem, Assign)):
+        elif isinstance(item, (Compute, ReadItem, Assign, MakeText, TextItem)):
             needed = item.target.name in used
         elif isinstance(item, Bind):
             needed = item.symbol in used

@@ -9,6 +9,8 @@ import string
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.control import strings
+from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
@@ -163,10 +165,9 @@ def _percent_field(vm: ControlMachine, found: re.Match[str], value: Value) -> Va
     width = width or ""
     if kind in "sr":
         shown = vm.str(value) if kind == "s" else vm.repr(value)
-        if digits is not None:
-            raise GraphBreak("PTC-B002", "a string that data decides is cut to a length")
         align = "<" if "-" in flags else ">"
-        return vm.format(shown, ConstantValue(f"{align}{width}" if width else ""))
+        cut = "" if digits is None else f".{digits}"
+        return vm.format(shown, ConstantValue(f"{align}{width}{cut}" if width or cut else ""))
     number = _number(vm, value, kind)
     sign = "+" if "+" in flags else " " if " " in flags else ""
     form = "#" if "#" in flags else ""
@@ -204,6 +205,10 @@ def _modulo(vm: ControlMachine, template: Value, given: Value) -> Value | None:
 
 def _join(vm: ControlMachine, separator: Value, parts: Value) -> Value | None:
     texts: list[Value] = []
+    if isinstance(parts, DataListValue):
+        return strings.join(vm, separator, parts)
+    if isinstance(parts, TextValue):
+        return strings.join(vm, separator, strings.characters(vm, parts))
     for number, part in enumerate(vm.unpack(parts)):
         text = vm.settle(part)
         if text.cls is not str:
@@ -213,22 +218,12 @@ def _join(vm: ControlMachine, separator: Value, parts: Value) -> Value | None:
     return vm.join_text(texts)
 
 
-def _justified(align: str) -> Handler:
-    def handler(
-        vm: ControlMachine, text: Value, width: Value, fill: Value | None = None
-    ) -> Value | None:
-        character = " " if fill is None else fill.constant()
-        return padded(vm, text, f"{character}{align}{width.constant()}")
-
-    return handler
-
-
 _PADDED = re.compile(r"(?P<align>.?[<>^=])?(?P<width>\d+)?s?", re.DOTALL)
 _PLAIN = re.compile(r"(?P<sign>[-+ ]?)(?P<rest>(\.\d+)?[a-zA-Z%]?)")
 
 
 def padded(vm: ControlMachine, text: Value, spec: str) -> Value:
-    """`format(text, spec)` of a string that is one formatted number."""
+    """`format(text, spec)` of a string."""
     outer = _PADDED.fullmatch(spec)
     if outer is not None and not outer["width"]:
         return text
@@ -241,19 +236,11 @@ def padded(vm: ControlMachine, text: Value, spec: str) -> Value:
             align = outer["align"] or "<"
             made = f"{align}{inner['sign']}{outer['width']}{inner['rest']}"
             return TextValue((Formatted(part.value, made, "format"),))
-    raise GraphBreak(
-        "PTC-B002", "a string that data decides is formatted to a width",
-        "format the number itself to a width",
-    )  # fmt: skip
-
-
-def _ends(text: Value, end: Value, test: Callable[[TextValue, str], bool]) -> Value | None:
-    """`startswith` or `endswith`, of one string or any of a tuple."""
-    if not isinstance(text, TextValue):
-        return None
-    wanted = end.constant()
-    ends = wanted if isinstance(wanted, tuple) else (wanted,)
-    return ConstantValue(any(test(text, one) for one in ends))
+    try:
+        format("", spec)
+    except ValueError as error:
+        raise vm.native_exception(error) from None
+    return TextValue((Formatted(strings.variable(vm, text), spec, "format"),))
 
 
 def _in_base(vm: ControlMachine, number: Value, spec: str) -> Value | None:
@@ -264,11 +251,6 @@ _HANDLERS: Mapping[int, Handler] = {
     id(str.format): _format,
     id(str.__mod__): _modulo,
     id(str.join): _join,
-    id(str.ljust): _justified("<"),
-    id(str.rjust): _justified(">"),
-    id(str.zfill): lambda vm, text, width: padded(vm, text, f"0={width.constant()}"),
-    id(str.startswith): lambda vm, text, start: _ends(text, start, TextValue.starts_with),
-    id(str.endswith): lambda vm, text, end: _ends(text, end, TextValue.ends_with),
     id(hex): lambda vm, number: _in_base(vm, number, "#x"),
     id(oct): lambda vm, number: _in_base(vm, number, "#o"),
     id(bin): lambda vm, number: _in_base(vm, number, "#b"),

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.control.arithmetic import computed, int_range, is_number
 from ptc.capture.control.operands import member
 from ptc.capture.control.questions import NumberTruth, Which
-from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
@@ -312,10 +311,11 @@ def equal_texts(vm: ControlMachine, one: Value, other: Value) -> Value:
         return _TRUE
     if isinstance(one, ConstantValue):
         mine, theirs = theirs, mine
-    if any(isinstance(part, Formatted) for part in theirs):
-        raise _not_compared()
-    text = "".join(part for part in theirs if isinstance(part, str))
-    return _equal_to_constant(vm, mine, text)
+    known: Value | None = None
+    if not any(isinstance(part, Formatted) for part in theirs):
+        text = "".join(part for part in theirs if isinstance(part, str))
+        known = _equal_to_constant(vm, mine, text)
+    return vm.text_operation("eq", [one, other]) if known is None else known
 
 
 #: How numbers are written, of each kind.
@@ -327,7 +327,9 @@ _WRITTEN = {
 _READ = {NumberKind.INT: int, NumberKind.BOOL: "True".__eq__, NumberKind.FLOAT: float}
 
 
-def _equal_to_constant(vm: ControlMachine, parts: Text, text: str) -> Value:
+def _equal_to_constant(vm: ControlMachine, parts: Text, text: str) -> Value | None:
+    """What has to hold of the numbers in a text for it to be this one; None where that is not
+    plain."""
     numbers: list[NumberVar] = []
     pattern = ""
     for place, part in enumerate(parts):
@@ -337,11 +339,11 @@ def _equal_to_constant(vm: ControlMachine, parts: Text, text: str) -> Value:
         following = parts[place + 1] if place + 1 < len(parts) else ""
         number = part.value
         if not isinstance(number, NumberVar) or part.spec or not _ends_before(number, following):
-            raise _not_compared()
+            return None
         pattern += _WRITTEN[number.kind]
         numbers.append(number)
     if len(numbers) > 1 and any(number.kind is NumberKind.FLOAT for number in numbers):
-        raise _not_compared()
+        return None
     matched = re.fullmatch(pattern, text)
     if matched is None:
         return _FALSE
@@ -366,10 +368,3 @@ def _ends_before(number: NumberVar, following: Any) -> bool:
     if number.kind is not NumberKind.INT or following == "":
         return True
     return isinstance(following, str) and not following[:1].isdigit()
-
-
-def _not_compared() -> GraphBreak:
-    return GraphBreak(
-        "PTC-B002", "strings with parts that data decides are compared",
-        "compare the numbers that they are made of",
-    )  # fmt: skip

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import formatting
+from ptc.capture.control import formatting, strings
 from ptc.capture.control.arithmetic import (
     arithmetic,
     computed,
@@ -60,6 +60,9 @@ def call_on_data(
     """The call of a C function with numbers that data decides among its arguments; None for calls
     that are not computed here."""
     text = formatting.call(vm, function, args, kwargs)
+    if text is not None:
+        return text
+    text = strings.call(vm, function, args, kwargs)
     if text is not None:
         return text
     handler = _HANDLERS.get(id(function))

@@ -19,6 +19,7 @@ from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.texts import is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import ListVar, NumberKind, NumberVar
 from ptc.graph.symbols import symbols_of
@@ -46,6 +47,11 @@ class TensorForm:
 
 
 @dataclass(frozen=True, slots=True)
+class TextForm:
+    """Strings that data decides."""
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectForm:
     """One of these objects."""
 
@@ -60,7 +66,7 @@ class TupleForm:
     parts: tuple[Form, ...]
 
 
-Form = NumberForm | TensorForm | ObjectForm | TupleForm
+Form = NumberForm | TensorForm | TextForm | ObjectForm | TupleForm
 
 
 def form_of(vm: ControlMachine, value: Value) -> Form:
@@ -69,6 +75,8 @@ def form_of(vm: ControlMachine, value: Value) -> Form:
         return NumberForm(number_kind(value))
     if isinstance(value, TensorValue):
         return _tensor_form(vm, value)
+    if is_made(value) and is_text(value):
+        return TextForm()
     parts = tuple_items(value)
     if parts is not None:
         if not parts:
@@ -115,6 +123,8 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
         if one.kind is not other.kind:
             raise Unlistable(f"numbers of types {one.kind.value} and {other.kind.value}")
         return one
+    if holds_texts(one) and holds_texts(other) and TextForm() in (one, other):
+        return one if isinstance(one, TextForm) else TextForm()
     if isinstance(one, TensorForm) and isinstance(other, TensorForm):
         return _joined_tensors(vm, one, other)
     if isinstance(one, TupleForm) and isinstance(other, TupleForm):
@@ -132,6 +142,13 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
                 known.append(value)
         return one if len(known) == len(one.alternatives) else ObjectForm(tuple(known))
     raise Unlistable(f"{text_of(one)} and {text_of(other)}")
+
+
+def holds_texts(form: Form) -> bool:
+    """Whether all elements are strings."""
+    if isinstance(form, ObjectForm):
+        return all(map(is_text, form.alternatives))
+    return isinstance(form, TextForm)
 
 
 def _joined_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> TensorForm:
@@ -153,6 +170,8 @@ def text_of(form: Form) -> str:
     """For messages."""
     if isinstance(form, NumberForm):
         return f"{form.kind.value} numbers"
+    if isinstance(form, TextForm):
+        return "strings"
     if isinstance(form, TensorForm):
         return f"{str(form.dtype).removeprefix('torch.')} tensors"
     if isinstance(form, TupleForm):
@@ -174,9 +193,11 @@ def new_vars(vm: ControlMachine, form: Form) -> tuple[ListVar, ...]:
     return tuple(ListVar(vm.writer.name("l"), _example(vm, leaf)) for leaf in leaves(form))
 
 
-def _example(vm: ControlMachine, leaf: Form) -> NumberKind | torch.Tensor:
+def _example(vm: ControlMachine, leaf: Form) -> NumberKind | type[str] | torch.Tensor:
     if isinstance(leaf, NumberForm):
         return leaf.kind
+    if isinstance(leaf, TextForm):
+        return str
     if isinstance(leaf, TensorForm):
         shape = [vm.new_size() if size is None else size for size in leaf.sizes]
         return vm.fakes.empty(shape, leaf.dtype, leaf.device)
@@ -190,6 +211,8 @@ def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
     if isinstance(form, TensorForm):
         assert isinstance(value, TensorValue)
         return [vm.lists.tensor(value)]
+    if isinstance(form, TextForm):
+        return [vm.text_variable(value)]
     if isinstance(form, ObjectForm):
         any_number = NumberVar("", NumberKind.INT)
         return [vm.choice_selector(ChoiceValue(any_number, form.alternatives), value)]

@@ -31,7 +31,7 @@ from ptc.capture.values.iterators import (
     MapValue,
     ZipValue,
 )
-from ptc.capture.values.texts import joined
+from ptc.capture.values.texts import TextValue, joined
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import ListItem
@@ -86,7 +86,7 @@ def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
 
 def unbounded(vm: ControlMachine, value: Value) -> bool:
     """Whether data decides how many elements an iterable has."""
-    if isinstance(value, (DataListValue, DataRange, DataRangeIterator)):
+    if isinstance(value, (DataListValue, DataRange, DataRangeIterator, TextValue)):
         return True
     if isinstance(value, SequenceIterator):
         return isinstance(value.sequence, DataListValue) or not isinstance(value.position, int)
@@ -338,7 +338,9 @@ def unpacked(
     """See `Machine.unpack_by_data`."""
     if not unbounded(vm, value):
         return None
-    if not isinstance(value, DataListValue):
+    if isinstance(value, TextValue):
+        value = vm.text_operation("characters", [value])
+    elif not isinstance(value, DataListValue):
         value = vm.call(vm.wrap_fixed(data_lists.list_of), [value])
     if not isinstance(value, DataListValue):
         return None

@@ -18,9 +18,11 @@ from ptc.capture.control.list_forms import (
     NumberForm,
     ObjectForm,
     TensorForm,
+    TextForm,
     Unlistable,
     built,
     form_of,
+    holds_texts,
     joined,
     leaves,
     new_vars,
@@ -36,8 +38,19 @@ from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.containers import ListValue, SequenceIterator
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.objects import Instance
+from ptc.capture.values.texts import TextValue
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import Assign, ListItem, ListVar, NumberKind, NumberVar, Operand
+from ptc.graph.control import (
+    Assign,
+    Formatted,
+    ListItem,
+    ListVar,
+    NumberKind,
+    NumberVar,
+    Operand,
+    TextItem,
+    TextVar,
+)
 from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
@@ -119,6 +132,8 @@ class DataListValue(Instance):
 
     def text_variable(self, vm: ControlMachine) -> ListVar:
         """The variable to format or to return."""
+        if holds_texts(self.state.form):
+            return converted(vm, self.state).vars[0]
         if not isinstance(self.state.form, (NumberForm, TensorForm)):
             raise not_printed(self)
         return self.state.vars[0]
@@ -212,15 +227,40 @@ def common_form(vm: ControlMachine, contents: Sequence[Sequence[Any]]) -> Form |
 def give(vm: ControlMachine, state: ListState, items: Sequence[Any]) -> None:
     """Write what gives `state` the content `items`, known elements or another state."""
     if is_state(items):
-        for target, source in zip(state.vars, items[0].vars, strict=True):
+        source_state = converted(vm, items[0], state.form)
+        for target, source in zip(state.vars, source_state.vars, strict=True):
             if target != source:
                 vm.writer.add(Assign(target, source))
-        vm.lists.same(state.name, items[0].name)
+        vm.lists.same(state.name, source_state.name)
         return
     rows = [operands(vm, state.form, item) for item in items]
     for number, target in enumerate(state.vars):
         vm.writer.add(ListItem("new", target, tuple(row[number] for row in rows)))
     vm.journal.put(vm.lists.lengths, state.name, vm.lists.known_length(len(items)))
+
+
+def converted(vm: ControlMachine, state: ListState, form: Form | None = None) -> ListState:
+    """A list of known strings as one of strings that data decides, for a list of that form: a new
+    one, so that nothing else may refer to it. Other lists as they are."""
+    form = TextForm() if form is None else form
+    if not isinstance(form, TextForm) or not isinstance(state.form, ObjectForm):
+        return state
+    if not vm.lists.alone(state.name):
+        raise refusal(Unlistable("strings, some of which data decides, and is in use elsewhere"))
+    made = ListState(form, new_vars(vm, form))
+    texts = [alternative.constant() for alternative in state.form.alternatives]
+    vm.writer.add(TextItem("choose", made.vars[0], (state.vars[0], *texts)))
+    return made
+
+
+def as_texts(vm: ControlMachine, owner: DataListValue) -> DataListValue | None:
+    """The list for what reads its strings; None if it does not hold strings alone."""
+    if is_empty(vm, owner) and not holds_texts(owner.state.form):
+        return make(vm, [], TextForm())
+    if not holds_texts(owner.state.form):
+        return None
+    state = converted(vm, owner.state)
+    return owner if state is owner.state else DataListValue(state)
 
 
 def make(vm: ControlMachine, values: Sequence[Value], form: Form, klass: type = list) -> Any:
@@ -349,9 +389,13 @@ def read_index(vm: ControlMachine, key: Value) -> Value:
 
 def bound(vm: ControlMachine, owner: DataListValue, part: Value, default: Value) -> Value:
     """A bound of a slice, between 0 and the length."""
+    return default if part.cls is type(None) else bound_within(vm, length(vm, owner), part, default)
+
+
+def bound_within(vm: ControlMachine, count: Value, part: Value, default: Value) -> Value:
+    """A bound of a slice, between 0 and `count`."""
     if part.cls is type(None):
         return default
-    count = length(vm, owner)
     if not vm.is_number(part):
         part = read_index(vm, part) if _reads_data(part) else ConstantValue(vm.as_index(part))
     if part.is_constant() and count.is_constant():
@@ -497,6 +541,8 @@ def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "g
 
 def _target(vm: ControlMachine, leaf: Form) -> Any:
     """A value in a variable of its own for what is read from a list."""
+    if isinstance(leaf, TextForm):
+        return TextValue((Formatted(TextVar(vm.writer.name("text"))),))
     if not isinstance(leaf, TensorForm):
         kind = leaf.kind if isinstance(leaf, NumberForm) else NumberKind.INT
         return DataNumber(NumberVar(vm.writer.name("n"), kind))
@@ -589,7 +635,8 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
         give(vm, new, [owner.state] if len(new.vars) == len(owner.state.vars) else [])
         become(vm, owner, new)
     mine, its = vm.lists.lengths.get(owner.state.name), vm.lists.lengths.get(other.state.name)
-    for var, source in zip(owner.state.vars, other.state.vars, strict=True):
+    source_state = converted(vm, other.state, owner.state.form)
+    for var, source in zip(owner.state.vars, source_state.vars, strict=True):
         vm.writer.add(ListItem("extend", None, (var, source)))
     _set_length(vm, owner, None, 0)
     if mine is not None and its is not None:
@@ -600,7 +647,7 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
 def require_same_objects(form: Form, other: Form) -> None:
     """Objects are kept by number: a list that has some keeps their numbers. Raises Unlistable."""
     for mine, its in zip(leaves(form), leaves(other), strict=True):
-        if not isinstance(its, ObjectForm):
+        if not isinstance(its, ObjectForm) or isinstance(mine, TextForm):
             continue
         assert isinstance(mine, ObjectForm)
         first = mine.alternatives[: len(its.alternatives)]

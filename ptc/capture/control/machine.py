@@ -31,6 +31,7 @@ from ptc.capture.control import (
     operands,
     reading,
     sized,
+    strings,
     tensor_index,
     tensors,
     text,
@@ -71,11 +72,13 @@ from ptc.graph.control import (
     Bind,
     Body,
     NumberKind,
+    ListVar,
     NumberVar,
     Operand,
     Switch,
     TensorVar,
     Var,
+    TextVar,
 )
 from ptc.graph.symbols import expression_of, symbols_of
 from ptc.support.diagnostics import Location
@@ -188,6 +191,11 @@ class ControlMachine(TorchMachine):
     equal_texts = keys.equal_texts
     percent = formatting.percent
     sequence_key = reading.sequence_key
+    text_variable = strings.variable
+    text_operation = strings.operation
+    text_item = strings.item
+    text_number = strings.number_of
+    ordered_texts = strings.ordered
     declare_input = tensors.declare
     read_item = tensors.read_item
     next_by_data = indexing.next_by_data
@@ -352,7 +360,9 @@ class ControlMachine(TorchMachine):
             return NumberVar(self.writer.name("n"), var.kind)
         if isinstance(var, TensorVar):
             return TensorVar(self.writer.name("t"), var.fake)
-        return type(var)(self.writer.name("l"), var.element)
+        if isinstance(var, TextVar):
+            return TextVar(self.writer.name("text"))
+        return ListVar(self.writer.name("l"), var.element)
 
     def same_alternative(self, one: Value, other: Value) -> bool:
         if one is other:
@@ -610,9 +620,9 @@ class ControlMachine(TorchMachine):
 
     def contains_by_data(self, container: Value, item: Value) -> Value | None:
         container = self.settle(container)
-        if not isinstance(container, DataListValue):
-            return None
-        return container.contains(self, self.settle(item))
+        if isinstance(container, DataListValue):
+            return container.contains(self, self.settle(item))
+        return strings.contains(self, container, self.settle(item))
 
     def unpack_by_data(self, value: Value, before: int, after: int | None) -> Any:
         return list_methods.unpacked(self, self.settle(value), before, after)

@@ -24,8 +24,9 @@ from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValu
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import LOST, GeneratorValue, IteratorValue
 from ptc.capture.values.mappings import DictIterator, SetElements
+from ptc.capture.values.texts import TextValue, is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import Assign, Bind, NumberKind, NumberVar, Var
+from ptc.graph.control import Assign, Bind, Formatted, NumberKind, NumberVar, TextVar, Var
 from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
@@ -311,6 +312,8 @@ class Merger:
             if len(shapes) == 1:
                 parts = zip(*(value.items for value in values), strict=True)  # type: ignore[attr-defined]
                 return TupleValue([self.value(list(p)) for p in parts], first.klass)  # type: ignore[attr-defined]
+        elif all(map(is_text, values)) and any(map(is_made, values)):
+            return self._text_variable(values)
         elif any(isinstance(value, _ITERATORS) for value in values):
             # Each runs its loop by itself: asked at every step which one it is, none would advance
             raise Unmergeable("the arms iterate over different objects")
@@ -389,6 +392,12 @@ class Merger:
         for number, value in enumerate(values):
             self._assign(number, target, lambda value=value: operand(self.vm, value))
         return DataNumber(target)
+
+    def _text_variable(self, values: list[Value]) -> Value:
+        target = TextVar(self.vm.writer.name("text"))
+        for number, value in enumerate(values):
+            self._assign(number, target, lambda value=value: self.vm.text_variable(value))
+        return TextValue((Formatted(target),))
 
     def _tensor_variable(self, values: list[TensorValue]) -> Value:
         vm = self.vm

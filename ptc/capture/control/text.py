@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptc.capture.control import formatting
+from ptc.capture.control import formatting, strings
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
@@ -36,6 +36,12 @@ def text_of(vm: ControlMachine, value: Value) -> Text:
 
 def to_str(vm: ControlMachine, value: Value) -> Value:
     value = vm.settle(value)
+    return strings.lasting(vm, shown(vm, value))
+
+
+def shown(vm: ControlMachine, value: Value) -> Value:
+    """`str(value)`, for what puts it out at once."""
+    value = vm.settle(value)
     if isinstance(value, TextValue):
         return value
     formatted = _formatted(vm, value, "", "str")
@@ -45,10 +51,10 @@ def to_str(vm: ControlMachine, value: Value) -> Value:
 def to_repr(vm: ControlMachine, value: Value) -> Value:
     value = vm.settle(value)
     if isinstance(value, TextValue):
-        return _quoted(value)
+        return _quoted(vm, value)
     formatted = _formatted(vm, value, "", "repr")
     if formatted is not None:
-        return formatted
+        return strings.lasting(vm, formatted)
     if isinstance(value, (ListValue, TupleValue)) and value.cls in (list, tuple):
         left, right = "[]" if value.cls is list else "()"
         comma = "," if value.cls is tuple and len(value.items) == 1 else ""
@@ -63,10 +69,10 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
     return text.to_repr(vm, value)
 
 
-def _quoted(value: TextValue) -> Value:
+def _quoted(vm: ControlMachine, value: TextValue) -> Value:
     """`repr` of a string. What numbers are written as needs no escapes."""
     if any(isinstance(p, Formatted) and not isinstance(p.value, NumberVar) for p in value.parts):
-        raise GraphBreak("PTC-B002", "the repr of a string with a tensor's text in it is asked for")
+        return TextValue((Formatted(strings.variable(vm, value), "", "repr"),))
     fixed = "".join(part for part in value.parts if isinstance(part, str))
     quote = repr(fixed)[-1]
     # With the other quote beside it, a part is quoted as the whole is
@@ -93,7 +99,9 @@ def format_(vm: ControlMachine, value: Value, spec: Value) -> Value:
     if isinstance(value, TextValue):
         return formatting.padded(vm, value, spec.constant())
     formatted = _formatted(vm, value, spec.constant(), "format")
-    return formatted if formatted is not None else text.format_(vm, value, spec)
+    if formatted is not None:
+        return strings.lasting(vm, formatted)
+    return text.format_(vm, value, spec)
 
 
 def _formatted(vm: ControlMachine, value: Value, spec: str, conversion: str) -> Value | None:

@@ -24,7 +24,9 @@ from ptc.graph.control import (
     Emit,
     Item,
     ListItem,
+    MakeText,
     Raise,
+    TextItem,
 )
 from ptc.graph.program import ProgramInput
 from ptc.support.diagnostics import Location
@@ -130,13 +132,13 @@ class Writer:
         self.body = self.root
         self._open: Block | None = None
         self._unique = unique
-        self._numbers = {"t": 0, "n": 0, "l": 0}
+        self._numbers = {"t": 0, "n": 0, "l": 0, "text": 0}
         self.blocks: dict[torch.fx.Graph, Block] = {}
         self.effects = 0  # items that are more than a computation
         self.texts = 0  # items that say something to the world outside, exceptions included
 
     def name(self, prefix: str) -> str:
-        """A variable's name: `t3` a tensor, `n3` a number, `l3` a list."""
+        """A variable's name: `t3` a tensor, `n3` a number, `l3` a list, `text3` a string."""
         self._numbers[prefix] += 1
         return self._unique(f"{prefix}{self._numbers[prefix]}")
 
@@ -164,8 +166,8 @@ class Writer:
         self.effects += not is_computation(item)
         self.texts += isinstance(item, (Emit, Raise))
 
-    def compute(self, item: Compute | Bind | Assign) -> None:
-        """Add what depends on number variables only: it may stand before the open block, which can
+    def compute(self, item: Compute | Bind | Assign | MakeText | TextItem) -> None:
+        """Add what depends on numbers and texts only: it may stand before the open block, which can
         then use it."""
         if self._open is None:
             self.body.items.append(item)

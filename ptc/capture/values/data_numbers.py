@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.texts import is_text
 from ptc.graph.control import NumberKind, NumberVar
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class DataNumber(Value):
         return vm.number_truth(self)
 
     def binary(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        if op == "*" and is_text(other) and self.var.kind is not NumberKind.FLOAT:
+            return vm.text_operation("repeat", [other, vm.call(vm.class_value(int), [self])])
         if op not in BINARY_OPS or not vm.is_number(other):
             return None
         return vm.arithmetic(BINARY_OPS[op], [other, self] if reflected else [self, other])

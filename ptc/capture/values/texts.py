@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
+from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
-from ptc.graph.control import Formatted, NumberKind, NumberVar, Text
+from ptc.graph.control import Formatted, Text, TextVar
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -29,88 +29,82 @@ class TextValue(Value):
     def describe(self) -> str:
         return "a string that data decides"
 
-    def truth(self, vm: Any) -> bool:
+    @property
+    def var(self) -> TextVar | None:
+        """The variable that has the string, if it is no more than that."""
+        part = self.parts[0]
+        if len(self.parts) != 1 or isinstance(part, str) or not isinstance(part.value, TextVar):
+            return None
+        return part.value if not part.spec and part.conversion == "str" else None
+
+    def truth(self, vm: ControlMachine) -> bool:  # type: ignore[override]
         if any(isinstance(part, str) and part for part in self.parts):
             return True
-        if any(isinstance(part, Formatted) and not part.spec for part in self.parts):
-            return True  # the text of a number or tensor is not empty
-        raise GraphBreak("PTC-B002", "the truth of a string that data decides is asked for")
+        if any(isinstance(part, Formatted) and _is_never_empty(part) for part in self.parts):
+            return True
+        return vm.truth(vm.compare(">", self.length(vm), ConstantValue(0)))
 
-    def length(self, vm: Any) -> Value:
-        raise _unknown("the length")
+    def length(self, vm: ControlMachine) -> Value:  # type: ignore[override]
+        return vm.text_operation("length", [self])
 
-    def getitem(self, vm: Any, key: Value) -> Value:
-        raise _unknown("a character")
+    def getitem(self, vm: ControlMachine, key: Value) -> Value:  # type: ignore[override]
+        return vm.text_item(self, key)
 
-    def iterate(self, vm: Any) -> Value:
-        raise _unknown("each character")
+    def iterate(self, vm: ControlMachine) -> Value:  # type: ignore[override]
+        return vm.iterate(vm.text_operation("characters", [self]))
 
-    def contains(self, vm: Any, item: Value) -> Value:
-        """Whether a known string is in this one, if no number's text can be part of it."""
-        if item.cls is not str:
-            kind = item.cls.__name__
-            raise vm.type_error(f"'in <string>' requires string as left operand, not {kind}")
-        wanted = item.constant() if item.is_constant() else None
-        if wanted is not None:
-            if any(isinstance(part, str) and wanted in part for part in self.parts):
-                return ConstantValue(True)
-            if not set(wanted) & self._alphabet():
-                return ConstantValue(False)
-        raise _unknown("a part")
+    def contains(self, vm: ControlMachine, item: Value) -> Value:  # type: ignore[override]
+        found = vm.contains_by_data(self, item)
+        assert found is not None
+        return found
 
-    def starts_with(self, wanted: str) -> bool:
-        first = self.parts[0]
-        if isinstance(first, str) and len(first) >= len(wanted):
-            return first.startswith(wanted)
-        raise _unknown("the beginning")
-
-    def ends_with(self, wanted: str) -> bool:
-        last = self.parts[-1]
-        if isinstance(last, str) and len(last) >= len(wanted):
-            return last.endswith(wanted)
-        raise _unknown("the end")
-
-    def _alphabet(self) -> set[str]:
-        """What formatted numbers may be written with."""
-        letters: set[str] = set()
-        for part in self.parts:
-            if isinstance(part, Formatted):
-                if not isinstance(part.value, NumberVar):
-                    raise _unknown("a part")
-                letters |= {*_OF_NUMBERS, *part.spec}
-                letters |= set(_OF_NUMBERS.upper()) if part.spec != part.spec.lower() else set()
-                letters |= set("TrueFals") if part.value.kind is NumberKind.BOOL else set()
-        return letters
+    def convert(self, vm: ControlMachine, to: type) -> Value | None:  # type: ignore[override]
+        if to is str:
+            return self
+        return vm.text_number(self, to) if to in (int, float) else None
 
     def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
         if parts_of(other) is None:
             return None
-        if op not in ("==", "!="):
-            raise GraphBreak("PTC-B002", "strings with parts that data decides are ordered")
-        equal = vm.equal_texts(self, other)
-        return equal if op == "==" else vm.logical_not(equal)
+        if op in ("==", "!="):
+            equal = vm.equal_texts(self, other)
+            return equal if op == "==" else vm.logical_not(equal)
+        return vm.ordered_texts(op, *((other, self) if reflected else (self, other)))
 
     def binary(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
         if op == "%" and reflected and parts_of(other) is not None:
             return vm.percent(other, self)
-        if op == "*" and other.is_constant() and isinstance(other.constant(), int):
-            return joined(self.parts * other.constant())
+        if op == "*" and vm.is_number(other) and other.cls is not float:
+            count = other.constant() if other.is_constant() else None
+            if count is not None and count <= _MOST_COPIES:
+                return joined(self.parts * count)
+            return vm.text_operation("repeat", [self, vm.call(vm.class_value(int), [other])])
         its = parts_of(other)
         if op != "+" or its is None:
             return None
         return joined((*its, *self.parts) if reflected else (*self.parts, *its))
 
 
-#: Digits, signs, separators, and the letters of exponents, bases, inf and nan.
-_OF_NUMBERS = "0123456789+-.,_% abcdefinox"
+_MOST_COPIES = 8  # of parts that are known at capture
 
 
-def _unknown(what: str) -> GraphBreak:
-    return GraphBreak(
-        "PTC-B002",
-        f"{what} of a string that data decides is asked for",
-        "ask the numbers that it is made of",
-    )
+def _is_never_empty(part: Formatted) -> bool:
+    """Whether the text of a part has a character: that of a number or tensor."""
+    return not part.spec and not isinstance(part.value, TextVar)
+
+
+def is_text(value: Value) -> bool:
+    """Whether a value is a string, whichever it is."""
+    if isinstance(value, ChoiceValue):
+        return all(map(is_text, value.alternatives))
+    return parts_of(value) is not None
+
+
+def is_made(value: Value) -> bool:
+    """Whether data decides more of a string than which of some known ones it is."""
+    if isinstance(value, ChoiceValue):
+        return any(map(is_made, value.alternatives))
+    return isinstance(value, TextValue)
 
 
 def parts_of(value: Value) -> Text | None:
