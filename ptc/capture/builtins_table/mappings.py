@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import collections
-import operator
 from typing import Any
 
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.interpreter.machine import Machine
-from ptc.capture.interpreter.operators import native_compare
+from ptc.capture.interpreter.operators import (
+    compare_sets,
+    distinct,
+    key_of,
+    native_compare,
+    set_elements,
+)
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.mappings import DictValue, DictViewValue, SetValue
@@ -255,10 +260,7 @@ def _dict_repr(vm: Machine, self: Value) -> Value:
 
 
 def _make_set(vm: Machine, cls: type, iterable: Value | None) -> Value:
-    elements: dict[Any, Value] = {}
-    for value in [] if iterable is None else vm.unpack(iterable):
-        elements.setdefault(vm.key_in(elements, value), value)
-    result = SetValue(elements, cls)
+    result = SetValue(distinct(vm, [] if iterable is None else vm.unpack(iterable)), cls)
     if cls is frozenset and result.is_constant():
         return ConstantValue(result.constant())
     return result
@@ -323,31 +325,36 @@ def _set_copy(vm: Machine, self: Value) -> Value:
 
 
 def _elements(vm: Machine, value: Value) -> dict[Any, Value]:
-    known = vm.set_elements(value)
-    if known is not None:
-        return known
-    elements: dict[Any, Value] = {}
-    for element in vm.unpack(value):
-        elements.setdefault(vm.key_in(elements, element), element)
-    return elements
+    known = set_elements(vm, value)
+    return distinct(vm, vm.unpack(value)) if known is None else known
 
 
-def _combine(name: str, left: dict[Any, Value], right: dict[Any, Value]) -> dict[Any, Value]:
-    if name == "union":
-        return {**left, **{k: v for k, v in right.items() if k not in left}}
+def _combine(
+    vm: Machine, name: str, left: dict[Any, Value], right: dict[Any, Value], is_set: bool
+) -> dict[Any, Value]:
+    """Of equal elements the one that CPython keeps. `is_set`: `right` is a set, no iterable."""
     if name == "intersection":
-        return {k: v for k, v in left.items() if k in right}
+        few, many = (left, right) if is_set and len(right) > len(left) else (right, left)
+        return {k: v for k, v in few.items() if key_of(vm, many, v)}
+    shared: list[Any] = []  # keys of `right`
+    own: dict[Any, Value] = {}
+    for key, value in left.items():
+        found = key_of(vm, right, value)
+        shared += found
+        if not found:
+            own[key] = value
     if name == "difference":
-        return {k: v for k, v in left.items() if k not in right}
-    only_right = {k: v for k, v in right.items() if k not in left}
-    return {**{k: v for k, v in left.items() if k not in right}, **only_right}
+        return own
+    others = {k: v for k, v in right.items() if k not in shared}
+    return {**(left if name == "union" else own), **others}
 
 
 def _set_method(name: str, in_place: bool) -> Any:
     def method(vm: Machine, self: Value, *others: Value) -> Value:
         result = dict(_elements(vm, self))
         for other in others:
-            result = _combine(name, result, _elements(vm, other))
+            is_set = issubclass(other.cls, (set, frozenset))
+            result = _combine(vm, name, result, _elements(vm, other), is_set)
         if in_place:
             _as_set(self).assign(vm, result)
             return ConstantValue(None)
@@ -366,10 +373,10 @@ def _like(model: Value, elements: dict[Any, Value]) -> Value:
 
 def _set_operator(name: str, in_place: bool) -> Any:
     def method(vm: Machine, self: Value, other: Value) -> Value:
-        left, right = vm.set_elements(self), vm.set_elements(other)
+        left, right = set_elements(vm, self), set_elements(vm, other)
         if left is None or right is None:
             return _NOT_IMPLEMENTED
-        result = _combine(name, left, right)
+        result = _combine(vm, name, left, right, True)
         if in_place:
             _as_set(self).assign(vm, result)
             return self
@@ -392,17 +399,21 @@ for _method, _operator in (
         builtin(getattr(_class, f"__{_operator}__"))(_set_operator(_method, False))
 
 
-def _relation(host: Any) -> Any:
+def _relation(name: str) -> Any:
     def method(vm: Machine, self: Value, other: Value) -> Value:
-        return ConstantValue(host(set(_elements(vm, self)), set(_elements(vm, other))))
+        return ConstantValue(compare_sets(vm, name, _elements(vm, self), _elements(vm, other)))
 
     return method
 
 
-for _name, _host in (
-    ("issubset", operator.le), ("issuperset", operator.ge), ("isdisjoint", set.isdisjoint),
-):  # fmt: skip
-    builtin(getattr(set, _name), getattr(frozenset, _name))(_relation(_host))
+for _name, _special in (("issubset", "__le__"), ("issuperset", "__ge__")):
+    builtin(getattr(set, _name), getattr(frozenset, _name))(_relation(_special))
+
+
+@builtin(set.isdisjoint, frozenset.isdisjoint)
+def _is_disjoint(vm: Machine, self: Value, other: Value) -> bool:
+    mine, theirs = _elements(vm, self), _elements(vm, other)
+    return not any(key_of(vm, mine, value) for value in theirs.values())
 
 
 @builtin(set.__contains__, frozenset.__contains__)

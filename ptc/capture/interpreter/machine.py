@@ -105,7 +105,6 @@ class Machine:
     iterate_snapshot = operators.iterate_snapshot
     next = operators.next_
     unpack = operators.unpack
-    set_elements = operators.set_elements
     logical_not = operators.logical_not
     mapping_items = operators.mapping_items
     str = text.to_str

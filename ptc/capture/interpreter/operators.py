@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak, NotConstant
@@ -218,9 +218,27 @@ def native_compare(vm: Machine, obj: Value, name: str, other: Value) -> Value | 
         return ConstantValue(_equal_dicts(vm, obj, other) == (name == "__eq__"))
     left, right = set_elements(vm, obj), set_elements(vm, other)
     if left is not None and right is not None:
-        host = getattr(operator, name.strip("_"))
-        return ConstantValue(host(set(left), set(right)))
+        return ConstantValue(compare_sets(vm, name, left, right))
     return None
+
+
+def key_of(vm: Machine, elements: dict[Any, Any], value: Value) -> list[Any]:
+    """The key, among elements or entries that are all there, of the one equal to `value`: alone in
+    a list, which is empty if there is none."""
+    hashed = vm.key_in(elements, value)
+    return [hashed] if hashed in elements else []
+
+
+def compare_sets(vm: Machine, name: str, left: dict[Any, Value], right: dict[Any, Value]) -> bool:
+    """`name` (`__le__`) of two sets of elements, as `set_elements` gives them."""
+    if name in ("__eq__", "__ne__"):
+        equal = len(left) == len(right) and all(key_of(vm, right, v) for v in left.values())
+        return equal == (name == "__eq__")
+    host = getattr(operator, name.strip("_"))
+    if not host(len(left), len(right)):
+        return False
+    few, many = (left, right) if name in ("__le__", "__lt__") else (right, left)
+    return all(key_of(vm, many, value) for value in few.values())
 
 
 def set_elements(vm: Machine, value: Value) -> dict[Any, Value] | None:
@@ -229,13 +247,21 @@ def set_elements(vm: Machine, value: Value) -> dict[Any, Value] | None:
         vm.settle_elements(value.elements)
         return value.elements
     if isinstance(value, DictViewValue) and value.kind == "keys":
-        return {vm.hash_key(key): key for key in value.mapping.keys(vm)}
+        return distinct(vm, value.mapping.keys(vm))
     if isinstance(value, DictViewValue) and value.kind == "items":
         pairs = [vm.tuple([k, v]) for k, v in vm.dict_items(value.mapping)]
-        return {vm.hash_key(pair): pair for pair in pairs}
+        return distinct(vm, pairs)
     if isinstance(value, ConstantValue) and isinstance(value.value, (frozenset, set)):
         return {element: ConstantValue(element) for element in value.value}
     return None
+
+
+def distinct(vm: Machine, values: Iterable[Value]) -> dict[Any, Value]:
+    """The elements of a set of values: of equal ones the first."""
+    elements: dict[Any, Value] = {}
+    for value in values:
+        elements.setdefault(vm.key_in(elements, value), value)
+    return elements
 
 
 _SEQUENCE_KINDS = (list, tuple)
@@ -259,14 +285,16 @@ def _compare_sequences(
 
 
 def _equal_dicts(vm: Machine, left: DictValue, right: DictValue) -> bool:
-    left.load_all(vm)
-    right.load_all(vm)
+    for mapping in (left, right):
+        mapping.load_all(vm)
+        vm.settle_entries(mapping.entries)
     if len(left.entries) != len(right.entries):
         return False
-    for hashed, (_, value) in left.entries.items():
-        other = right.entries.get(hashed)
-        if other is None:
+    for key, value in list(left.entries.values()):
+        found = key_of(vm, right.entries, key)
+        if not found:
             return False
+        other = right.entries[found[0]]
         if not is_same(vm, value, other[1]) and not vm.truth(compare(vm, "==", value, other[1])):
             return False
     return True

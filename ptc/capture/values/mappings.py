@@ -355,6 +355,10 @@ class DictIterator(Value):
 _HASHED_BY_CONTENT = (int, float, bool, str)
 
 
+def _is_by_data(value: Value) -> bool:
+    return value.cls in _HASHED_BY_CONTENT and not value.is_constant()
+
+
 class SetElements(BornDict):
     """Elements of a set by hash key. One that may be missing is a choice."""
 
@@ -408,7 +412,7 @@ class SetValue(Instance):
         values = list(self.elements.values())
         if len(values) < 2:
             return values
-        if any(value.cls in _HASHED_BY_CONTENT and not value.is_constant() for value in values):
+        if any(map(_is_by_data, values)):
             raise GraphBreak(
                 "PTC-B006",
                 "the order of a set depends on elements that data decides",
@@ -435,6 +439,12 @@ class SetValue(Instance):
 
     def hash_key(self, vm: Machine) -> Any:
         if self.klass is frozenset:
+            if any(map(_is_by_data, self.elements.values())):
+                raise GraphBreak(
+                    "PTC-B014",
+                    "a frozenset with elements that data decides is used as a key",
+                    "use a tuple",
+                )
             return frozenset(self.elements)
         raise vm.type_error(f"unhashable type: '{self.klass.__name__}'")
 

@@ -190,3 +190,34 @@ def test_keys_within_known_bounds() -> None:
 def test_a_dictionary_of_unknown_keys_is_no_result() -> None:
     with pytest.raises(CompileError, match="keys that data decides"):
         check(lambda x: {int(x[0]): x}, ROWS[0])
+
+
+# -- sets and dictionaries together ---------------------------------------------------------------
+
+
+def sets_together(x: Row) -> Any:
+    a, b = int(x[0]), int(x[1])
+    s, t = {a, b}, {1, 2, a}
+    print(len(s & {2}), len({2} & s), len(t & s), len(s | {2}), len(s - {2}), len(s ^ {2}))
+    print(len(s.union([a, 1], (b,))), len({2}.intersection([a])), len(s.difference([2])))
+    return len(s)
+
+
+def sets_compared(x: Row) -> Any:
+    a, b = int(x[0]), int(x[1])
+    s = {a, b}
+    print(s == {1, 2}, s != {2}, s <= {1, 2}, s < {1, 2, 3}, {2} <= s, s > {2}, {a, 1} == {b, 1})
+    return s.issubset([1, 2, 5]), s.issuperset({a}), s.isdisjoint({2, 7}), frozenset((a, 1)) == s
+
+
+def dictionaries_compared(x: Row) -> Any:
+    a, b = int(x[0]), int(x[1])
+    p, q, r = {a: 1, 2: 5}, {2: 5, a: 1}, {b: 1, 2: 5}
+    print(p == q, p == r, p != r, p == {2: 5}, p.keys() == r.keys())
+    return len(p.keys() & {2}), len(p.keys() | r.keys()), len(p.items() & r.items())
+
+
+@pytest.mark.parametrize("program", [sets_together, sets_compared, dictionaries_compared])
+def test_elements_are_compared_and_not_their_places(program: Any) -> None:
+    pairs = [(7, 2), (0, 3), (-1, -1), (2, -3), (1, 2), (2, 1), (2, 2)]
+    check(program, *map(torch.tensor, pairs))
