@@ -533,7 +533,7 @@ def export_model(
     (request,) = entries
     dumper = Dumper(dump_dir)
     notes: list[str] = []
-    captured = capture_entry(request, notes)
+    captured = capture_entry(request, notes, branches=False)
     if isinstance(captured, ControlProgram):
         raise _no_control_flow(captured, format)
     dumper.text("captured", lambda: print_program(captured))

@@ -20,43 +20,44 @@ from ptc.support.diagnostics import CompileError
 
 
 def capture_entry(
-    request: EntryRequest, notes: list[str] | None = None
+    request: EntryRequest, notes: list[str] | None = None, *, branches: bool = True
 ) -> CapturedProgram | ControlProgram:
     """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed.
 
-    A size for which the user gave no range, and of which the program treats 1 apart (broadcasting),
-    is taken to be at least 2; `notes` then says so.
+    Sizes that the program treats apart (1, when broadcasting) become branches. Where they cannot,
+    or without `branches`, a size for which the user gave no range is taken to be at least 2;
+    `notes` then says so.
     """
     try:
         captured = _capture(request, request.dynamic)
     except CompileError as error:
         if error.code != "PTC-B009":
             raise
-        captured = _capture_narrowed(request)
-        if captured is None:
-            captured = _capture(request, request.dynamic, branch_on_sizes=True)
-        elif notes is not None:
-            names = ", ".join(sorted({f"`{d.name}`" for d in unbounded(request)}))
-            notes.append(
-                f"{names}: sizes from 2 on, because {error.diagnostic.location} treats 1 apart; "
-                "a range such as `[1..64]` asks for all or an error"
-            )
+        captured = _capture_apart(request, error, notes, branches)
     if notes is not None:
         notes.extend(note for note in captured.notes if note not in notes)
     return captured
 
 
-def _capture_narrowed(request: EntryRequest) -> CapturedProgram | ControlProgram | None:
-    """The program for sizes from 2 on where none was given; None if 2 is not apart either."""
+def _capture_apart(
+    request: EntryRequest, error: CompileError, notes: list[str] | None, branches: bool
+) -> CapturedProgram | ControlProgram:
+    if branches:
+        try:
+            return _capture(request, request.dynamic, branch_on_sizes=True)
+        except CompileError as refused:
+            error = refused if refused.code == "PTC-B009" else error
     narrowed = without_ones(request)
     if narrowed is None:
-        return None
-    try:
-        return _capture(request, narrowed)
-    except CompileError as error:
-        if error.code != "PTC-B009":
-            raise
-        return None
+        raise error
+    captured = _capture(request, narrowed)
+    if notes is not None:
+        names = ", ".join(sorted({f"`{d.name}`" for d in unbounded(request)}))
+        notes.append(
+            f"{names}: sizes from 2 on, because {error.diagnostic.location} treats 1 apart; "
+            "a range such as `[1..64]` asks for all or an error"
+        )
+    return captured
 
 
 def _capture(

@@ -212,8 +212,8 @@ def capture_program(
     branch_on_sizes: bool = False,
 ) -> CapturedProgram | ControlProgram:
     """Capture all of `fn(*args, **kwargs)`: as one graph, or with control flow that data decides.
-    With `branch_on_sizes`, control flow that symbolic sizes decide too is kept, rather than refused
-    with PTC-B009.
+    With `branch_on_sizes`, sizes that torch treats apart are branches, rather than refused with
+    PTC-B009.
 
     `fn` is a function, a bound method, or an nn.Module (then its `forward`, with its hooks). Raises
     CompileError for what cannot be part of a graph, and the program's own exception if it raises
@@ -227,10 +227,12 @@ def capture_program(
     names = argument_names(fn, function, args[is_method:], kwargs or {})
     with _host_state():
         try:
-            return _straight(function, args, bound, names, kwargs or {}, is_method, dynamic, name)
+            if not branch_on_sizes:
+                return _straight(
+                    function, args, bound, names, kwargs or {}, is_method, dynamic, name
+                )
         except GraphBreak as stopped:
-            sizes = branch_on_sizes and stopped.code == "PTC-B009"
-            if stopped.code not in CONTROL_FLOW_CODES and not sizes:
+            if stopped.code not in CONTROL_FLOW_CODES:
                 raise _compile_error(stopped) from stopped.__cause__
         except Raised as raised:
             raise _users_error(raised) from None

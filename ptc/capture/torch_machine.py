@@ -70,7 +70,8 @@ class TorchMachine(Machine):
         self.fakes = Fakes()
         self.builder = GraphBuilder(self.journal)
         self.dynamic = dynamic
-        self.aliases: dict[int, list[str]] = {}  # other names of input tensors, by id of the value
+        # Names of input tensors, by id of the value
+        self.aliases: dict[tuple[int, str], None] = {}
         self.state_on_entry = torch_state.current()
         self.tensors_by_fake: dict[int, TensorValue] = {}
         self.value_of_node: dict[torch.fx.Node, TensorValue] = {}
@@ -388,10 +389,7 @@ class TorchMachine(Machine):
 
     def found_again(self, value: Value, source: Source) -> None:
         if isinstance(value, TensorValue):
-            path = self.builder.path(source)
-            known = self.aliases.setdefault(id(value), [])
-            if path not in known:
-                self.journal.append(known, path)
+            self.journal.put(self.aliases, (id(value), self.builder.path(source)), None)
 
     def derived(self, emit: Rebuilder, outputs: list[Value]) -> Callable[[Value], str | None]:
         shared = view_recipes.shared_storages(self, outputs)

@@ -60,8 +60,10 @@ def _inputs(vm: TorchMachine) -> tuple[ProgramInput, ...]:
     """The inputs with the other names under which the program found them."""
     described: list[ProgramInput] = []
     for position, (program_input, _) in enumerate(vm.builder.inputs):
-        aliases = vm.aliases.get(vm.builder.input_of_value.get(position, -1), [])
-        others = tuple(alias for alias in aliases if alias != program_input.name)
+        value = vm.builder.input_of_value.get(position, -1)
+        others = tuple(
+            name for owner, name in vm.aliases if owner == value and name != program_input.name
+        )
         described.append(replace(program_input, aliases=others))
     return tuple(described)
 

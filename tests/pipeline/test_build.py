@@ -201,13 +201,21 @@ def test_an_end_at_which_the_model_fails_is_a_note(tmp_path):
 )
 def test_a_program_that_treats_one_apart(tmp_path, function):
     x = torch.randn(4, 3)
-    artifact = _built(tmp_path, function, x, "n")
-    assert "`n`: sizes from 2 on" in artifact.report.notes[0]
+    for range_ in ("n", "n[1..9]"):
+        loaded = _built(tmp_path, function, x, range_).load()
+        for size in (1, 2, 9):
+            given = torch.randn(size, 3)
+            torch.testing.assert_close(loaded(given), function(given))
     with pytest.raises(CompileError, match="PTC-R012"):
-        artifact.load()(torch.randn(1, 3))
-    with pytest.raises(CompileError, match="`n` = 1 is treated apart") as caught:
-        _built(tmp_path, function, x, "n[1..9]")
-    assert caught.value.code == "PTC-B009"
+        loaded(torch.randn(10, 3))
+
+
+def test_a_file_holds_sizes_from_2_on_where_1_is_apart(tmp_path):
+    report = ptc.export(
+        lambda x: x.squeeze(0), (torch.randn(4, 3),), format="onnx", output=tmp_path / "m.onnx",
+        dynamic={"x": {0: "n"}},
+    )  # fmt: skip
+    assert "`n`: sizes from 2 on" in report.notes[0]
 
 
 def test_refusals_of_sizes_use_the_users_names(tmp_path):

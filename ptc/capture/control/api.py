@@ -13,6 +13,7 @@ from ptc.capture.control.finish import finish
 from ptc.capture.control.forks import Dead
 from ptc.capture.control.kept import Kept, KeptAttribute, State
 from ptc.capture.control.machine import ControlMachine
+from ptc.capture.control.splits import Restart
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.guards import Guard
 from ptc.capture.interpreter.frame import Frame
@@ -158,6 +159,8 @@ def _captured(
             if kept.size() > size:
                 continue
             return finished(vm, frame, call, result)
+        except Restart:
+            kept = vm.state.finished()
         finally:
             vm.close()
     raise GraphBreak("PTC-B003", "the values that an attribute keeps from call to call have no end")

@@ -199,6 +199,10 @@ def branch(
     bodies: list[Body] = []
     outcomes: list[Outcome] = []
     excluded = impossible(question, vm)
+
+    def run() -> Exit | Outcome:
+        return advance(vm, frame, stops.plus(meeting), resumed=True)
+
     for answer in range(question.count):
         body = Body()
         bodies.append(body)
@@ -210,7 +214,7 @@ def branch(
             question.assume(vm, answer)
             vm.answers = (*answers, (question.key(), answer))
 
-        outcomes.append(run_arm(vm, frame, body, start, stops.plus(meeting), resumed=True))
+        outcomes.append(run_arm(vm, frame, body, start, run))
     if selector.kind is NumberKind.BOOL:
         vm.writer.add(If(selector, bodies[0], bodies[1], location, construct))
     else:
@@ -232,18 +236,16 @@ def run_arm(
     frame: Frame,
     body: Body,
     start: Callable[[], Any],
-    stops: Stops,
-    *,
-    resumed: bool = False,
+    run: Callable[[], Exit | Outcome],
 ) -> Outcome:
-    """Run the frame from its present state inside `body`. The state is as before afterwards."""
+    """`run` the frame from its present state inside `body`. The state is as before afterwards."""
     mark, before = here(vm), frame.save()
     handled = vm.handled
     vm.arms.append(frame)
     try:
         with vm.writer.inside(body):
             start()
-            return _arm_outcome(vm, frame, stops, mark, resumed)
+            return _arm_outcome(vm, frame, run, mark)
     finally:
         vm.arms.pop()
         vm.journal.rollback(mark.position)
@@ -253,11 +255,11 @@ def run_arm(
 
 
 def _arm_outcome(
-    vm: ControlMachine, frame: Frame, stops: Stops, mark: Point, resumed: bool
+    vm: ControlMachine, frame: Frame, run: Callable[[], Exit | Outcome], mark: Point
 ) -> Outcome:
     inner = vm.journal.mark()
     try:
-        end = advance(vm, frame, stops, resumed=resumed)
+        end = run()
     except Dead:
         return {}
     except Raised as raised:
@@ -402,7 +404,9 @@ def _continue(
                 vm.assign_at_end(leaf, go, other == end)
         body = Body()
         vm.writer.add(If(go, body, Body(), None, "continue"))
-    return run_arm(vm, frame, body, lambda: resume(vm, frame, state), stops)
+    return run_arm(
+        vm, frame, body, lambda: resume(vm, frame, state), lambda: advance(vm, frame, stops)
+    )
 
 
 def resume(vm: ControlMachine, frame: Frame, state: State) -> None:

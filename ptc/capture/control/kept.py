@@ -39,20 +39,24 @@ Form = NumberKind | tuple[type, Any]
 @dataclass(slots=True)
 class Kept:
     """What one capture found, for the next: forms by attribute, names of replaced buffers, and of
-    weights that are written in place, and generators that are run to their end at once."""
+    weights that are written in place, generators that are run to their end at once, and sizes of
+    inputs (by name, with the size) that are taken apart at the start."""
 
     forms: dict[Hashable, list[Form]] = field(default_factory=dict[Hashable, list[Form]])
     buffers: set[str] = field(default_factory=set[str])
     written: set[str] = field(default_factory=set[str])
     collected: set[CodeType] = field(default_factory=set[CodeType])
+    splits: dict[tuple[str, int], None] = field(default_factory=dict[tuple[str, int], None])
 
     def size(self) -> int:
-        sets = (self.buffers, self.written, self.collected)
+        sets = (self.buffers, self.written, self.collected, self.splits)
         return sum(map(len, (*self.forms.values(), *sets)))
 
     def copy(self) -> Kept:
         forms = {key: list(forms) for key, forms in self.forms.items()}
-        return Kept(forms, set(self.buffers), set(self.written), set(self.collected))
+        return Kept(
+            forms, set(self.buffers), set(self.written), set(self.collected), dict(self.splits)
+        )
 
 
 @dataclass(slots=True)

@@ -141,6 +141,7 @@ def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops)
     inner = LoopContext(frame, context.header, vm.arms.count(frame) + 1, region=True)
     written = vm.writer.mark()
     back = Exit("at", context.header)
+    until = stops.within(members).plus(context.header)
     for _ in range(_MOST_TRACES):
         vm.writer.cut(written)
         vm.writer.flush()
@@ -149,8 +150,8 @@ def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops)
         vm.loops.append(inner)
         try:
             outcome = vm.run_arm(
-                frame, body, carried.enter, stops.within(members).plus(context.header),
-                resumed=True,
+                frame, body, carried.enter,
+                lambda: vm.advance(frame, until, resumed=True),
             )  # fmt: skip
         finally:
             vm.loops.remove(inner)

@@ -49,6 +49,7 @@ from ptc.capture.control.questions import (
     SizeTruth,
     TensorTruth,
 )
+from ptc.capture.control.splits import run_apart, take_apart
 from ptc.capture.control.writer import Writer
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.fakes import Fakes
@@ -71,14 +72,14 @@ from ptc.graph.control import (
     Assign,
     Bind,
     Body,
-    NumberKind,
     ListVar,
+    NumberKind,
     NumberVar,
     Operand,
     Switch,
     TensorVar,
-    Var,
     TextVar,
+    Var,
 )
 from ptc.graph.symbols import expression_of, symbols_of
 from ptc.support.diagnostics import Location
@@ -190,12 +191,12 @@ class ControlMachine(TorchMachine):
     key_in = keys.key_in
     equal_texts = keys.equal_texts
     percent = formatting.percent
-    sequence_key = reading.sequence_key
     text_variable = strings.variable
     text_operation = strings.operation
     text_item = strings.item
     text_number = strings.number_of
     ordered_texts = strings.ordered
+    sequence_key = reading.sequence_key
     declare_input = tensors.declare
     read_item = tensors.read_item
     next_by_data = indexing.next_by_data
@@ -208,7 +209,8 @@ class ControlMachine(TorchMachine):
         frame.library_calls = self.library_calls
         handled, outer = self.handled, self.attempt
         try:
-            end = advance(self, frame, Stops(), thrown)
+            outermost = len(self.frames) == 1 and self.state.known.splits
+            end = run_apart(self, frame) if outermost else advance(self, frame, Stops(), thrown)
             if not isinstance(end, dict):
                 return RETURNED if end.kind == "return" else YIELDED
             if any(one.kind == "yield" for one in end):
@@ -278,6 +280,8 @@ class ControlMachine(TorchMachine):
             self.attempt.used += 1
             question.assume(self, expected[1])
             return expected[1]
+        if isinstance(question, SizeTruth):
+            take_apart(self, question.condition)
         raise Fork(question)
 
     def _ask(self, condition: sympy.Basic, _: bool | None) -> bool:
