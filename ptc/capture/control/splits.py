@@ -1,5 +1,5 @@
-"""Sizes that torch's own rules treat apart: a program whose range of sizes has such a one is written
-once for it and once for all others.
+"""Sizes that torch's own rules treat apart: a program whose range of sizes has such a one is
+written once for it and once for all others.
 
 Broadcasting, contiguity and emptiness ask about 0 and 1 again and again; a branch at each question
 would leave nothing to fuse. The first question restarts the capture, with one branch around the
