@@ -139,6 +139,8 @@ def unflatten(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -
             count = len(values[columns[0]])
             rows = ({leaf: values[leaf][row] for leaf in columns} for row in range(count))
             return [unflatten(child, row) for row in rows]
+        case Node("mapping", (child,)):
+            return dict(unflatten(child, values))
         case Node(kind, children, keys, type_name):
             items = [unflatten(child, values) for child in children]
             return _build(kind, items, keys, type_name)

@@ -85,6 +85,8 @@ def builder(structure: Json) -> Builder:
         return lambda values: [part(values) for part in parts]
     if kind == "rows":
         return _rows(parts[0], sorted(set(_leaves(structure))))
+    if kind == "mapping":
+        return lambda values: dict(parts[0](values))
     if kind == "tuple":
         return lambda values: tuple([part(values) for part in parts])
     if kind == "dict" and not type_name:

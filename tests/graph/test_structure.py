@@ -166,3 +166,5 @@ def test_rows_take_one_value_of_each_list() -> None:
     values = [[1.0, 2.0], None, [3, 4]]
     assert unflatten(Node("rows", (row,)), values) == [(3, [1.0, 3], "x"), (4, [2.0, 4], "x")]
     assert unflatten(Node("rows", (row,)), [[], None, []]) == []
+    pairs = Node("mapping", (Node("rows", (Node("tuple", (Leaf(0), Leaf(1))),)),))
+    assert unflatten(pairs, [["a", "b"], [1, 2]]) == {"a": 1, "b": 2}

@@ -12,9 +12,10 @@ import torch
 import torch.fx
 
 from ptc.capture import torch_state
+from ptc.capture.control import keys, list_forms, lists
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.facts import Facts
-from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TextForm, TupleForm
+from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TupleForm
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
@@ -27,7 +28,10 @@ from ptc.capture.journal import Journal
 from ptc.capture.program_structure import CallArguments, Describer
 from ptc.capture.torch_program import identifier_class
 from ptc.capture.values.base import Value
+from ptc.capture.values.choices import MISSING, ChoiceValue
+from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.texts import TextValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
@@ -79,15 +83,50 @@ class _Result(Describer):
         value = self.control.settle(value)
         if isinstance(value, DataListValue) and isinstance(value.state.form, TupleForm):
             return self._rows(value, path)
+        if isinstance(value, DictValue) and _has_data_keys(value):
+            return Node("mapping", (self._rows(self._pairs(value), path),))
         if isinstance(value, (DataNumber, DataListValue, TextValue)):
             return self.leaf(value, path)
         return super().describe(value, path)
 
+    def _pairs(self, value: DictValue) -> DataListValue:
+        """The keys with their values, of the entries that are there, as a list."""
+        vm = self.control
+        pairs: list[tuple[Value, Value]] = []  # whether it is there, and the pair
+        for key, content in list(value.entries.values()):
+            there = keys.presence(vm, (key, content))
+            settled = _present(vm, content)
+            if settled is not MISSING:
+                pairs.append((there, TupleValue([vm.settle(key), settled])))
+        try:
+            form = lists.common_form(vm, [[pair for _, pair in pairs]])
+        except lists.Unlistable as why:
+            raise GraphBreak(
+                "PTC-B011",
+                f"a dictionary with keys that data decides is part of the result, and holds {why}",
+                "give it keys of one type and values of one type",
+            ) from None
+        assert form is not None
+        found = lists.make(vm, [], form)
+        for there, pair in pairs:
+            arm = Body()
+            if not isinstance(there, DataNumber):
+                lists.insert(vm, found, None, pair)
+                continue
+            with vm.at_end_of(arm):
+                lists.insert(vm, found, None, pair)
+            vm.writer.add(If(there.var, arm, Body(), None, "return"))
+            vm.lists.forget_lengths(found.state.name)
+        return found
+
     def _rows(self, value: DataListValue, path: str) -> Structure:
         """A list of tuples: an output for each of their parts."""
         found: list[Structure] = []
-        for number, var in enumerate(value.state.vars):
+        leaves = list_forms.leaves(value.state.form)
+        for number, (var, leaf) in enumerate(zip(value.state.vars, leaves, strict=True)):
             name = f"{path}.{number}" if path else str(number)
+            if list_forms.holds_texts(leaf):
+                var = lists.converted(self.control, lists.ListState(leaf, (var,))).vars[0]
             found.append(self._slot(var, name) if self.varies else self._column(value, var, name))
         return Node("rows", (self._row(value, value.state.form, iter(found)),))
 
@@ -100,7 +139,7 @@ class _Result(Describer):
         return Leaf(self._numbers[key])
 
     def _row(self, value: DataListValue, form: Form, found: Iterator[Structure]) -> Structure:
-        if isinstance(form, (NumberForm, TensorForm, TextForm)):
+        if isinstance(form, (NumberForm, TensorForm)) or list_forms.holds_texts(form):
             return next(found)
         if not isinstance(form, TupleForm):
             raise not_printed(value)
@@ -144,6 +183,18 @@ class _Result(Describer):
         source = operand(vm, value)
         assert isinstance(source, NumberVar)
         return source
+
+
+def _has_data_keys(value: DictValue) -> bool:
+    known = value.complete and value.klass is dict
+    return known and any(keys.decided_by_data(key) for key, _ in value.entries.values())
+
+
+def _present(vm: ControlMachine, content: Value) -> Value:
+    """The value of an entry where it is there."""
+    parts = content.alternatives if isinstance(content, ChoiceValue) else (content,)
+    there = [part for part in parts if part is not MISSING]
+    return there[0] if len(there) == 1 else vm.settle(content)
 
 
 def _type_key(var: Var) -> tuple[Any, ...]:

@@ -68,7 +68,7 @@ def _matching(
     for hashed in places:
         known = _key_at(vm, entries, hashed)
         equal = _FALSE if known is None else equal_keys(vm, known, key)
-        match = Match.of(vm, equal, _presence(vm, entries.get(hashed)))
+        match = Match.of(vm, equal, presence(vm, entries.get(hashed)))
         truth = _known(vm, match.holds)
         if truth:
             return hashed
@@ -102,7 +102,7 @@ def _may_be_absent(entry: Any) -> bool:
     return may_be_missing(_value_of(entry))
 
 
-def _presence(vm: ControlMachine, entry: Any) -> Value:
+def presence(vm: ControlMachine, entry: Any) -> Value:
     """Whether an entry is there, as a bool that data decides."""
     value = _value_of(entry)
     if entry is None or not may_be_missing(value):

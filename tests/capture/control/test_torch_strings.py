@@ -210,7 +210,8 @@ def test_interpreted(function: Callable[..., Any]) -> None:
 
 def everything(x: Row) -> Any:
     found = [results(x), appended(x), in_loops(x), known_words(x), grown(x), characters(x)]
-    return *found, compared(x), methods(x), widths(x), numbers(x), kept_as_it_was(x), choices(x)
+    more = [counted(x), named(x), signs(x)]
+    return *found, compared(x), methods(x), widths(x), numbers(x), kept_as_it_was(x), more
 
 
 @pytest.mark.parametrize("function", [everything, structures, raised], ids=lambda f: f.__name__)
@@ -246,3 +247,39 @@ def test_refusals_name_the_line(function: Callable[..., Any], code: str) -> None
         capture_program(function, (ROWS[0],))
     assert refused.value.diagnostic.code == code
     assert "hint: " in str(refused.value) and __file__ in str(refused.value)
+
+
+def counted(x: Row) -> Any:
+    counts: dict[int, int] = {}
+    for k in x.int().tolist():
+        counts[k] = counts.get(k, 0) + 1
+    return counts
+
+
+def named(x: Row) -> Any:
+    seen: dict[str, Any] = {"fixed": 0.5}
+    for v in x.tolist():
+        seen[f"k{int(v)}é"] = v
+    return {"all": seen, "n": len(seen)}, {int(x[0]): (x[1], f"{int(x[2])}")}
+
+
+def signs(x: Row) -> Any:
+    names: dict[int, str] = {}
+    for v in x.int().tolist():
+        names[v] = "pos" if v > 0 else "neg"
+    return names if x[0] > -1 else {"none": names}
+
+
+@pytest.mark.parametrize("function", [counted, named, signs])
+def test_dictionaries_with_keys_that_data_decides(function: Callable[..., Any]) -> None:
+    check(function, *ROWS)
+
+
+def _uneven(x: Row) -> Any:
+    return {int(x[0]): 1, int(x[1]): 2.5}
+
+
+def test_dictionaries_of_several_types_are_refused() -> None:
+    with pytest.raises(CompileError, match="numbers of types int and float") as refused:
+        capture_program(_uneven, (ROWS[0],))
+    assert refused.value.diagnostic.code == "PTC-B011"
