@@ -8,7 +8,7 @@ if a number is so, and which bools are comparisons with a number.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 Number = int | bool
@@ -23,19 +23,19 @@ class Is:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """`fact` holds if `condition` does."""
-
-    condition: Is
-    fact: str | Is
-
-
-@dataclass(frozen=True, slots=True)
 class OneOf:
     """The number `name` has one of these values."""
 
     name: str
     values: frozenset[Number]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """`fact` holds if `condition` does."""
+
+    condition: Is
+    fact: str | Is | OneOf
 
 
 #: A string: the name has a value.
@@ -63,6 +63,8 @@ def with_copy(defined: Defined, name: str, source: str) -> Defined:
     for fact in defined:
         if isinstance(fact, Is) and fact.name == source:
             copied.add(Is(name, fact.value))
+        elif isinstance(fact, OneOf) and fact.name == source:
+            copied.add(OneOf(name, fact.values))
         elif isinstance(fact, Given) and fact.condition.name == source:
             copied.add(Given(Is(name, fact.condition.value), fact.fact))
     changed = with_name(defined, name)
@@ -88,18 +90,27 @@ def where(defined: Defined, name: str, value: Number) -> Defined:
     """On the paths where the number `name` has this value, with all that follows."""
     if defined is None:
         return None
-    known, numbers, sets = set(defined), _numbers(defined), _values(defined)
-    new: list[str | Is] = [Is(name, value)]
+    known, sets = set(defined), _values(defined)
+    given: dict[Is, list[str | Is | OneOf]] = {}
+    for fact in defined:
+        if isinstance(fact, Given):
+            given.setdefault(fact.condition, []).append(fact.fact)
+    new: list[str | Is | OneOf] = [Is(name, value)]
     while new:
         fact = new.pop()
-        if isinstance(fact, Is):
-            if numbers.setdefault(fact.name, fact.value) != fact.value:
-                return None
-            if fact.value not in sets.get(fact.name, (fact.value,)):
-                return None
-            given = [other for other in known if isinstance(other, Given)]
-            new += [g.fact for g in given if g.condition == fact and g.fact not in known]
+        if fact in known:
+            continue
         known.add(fact)
+        if isinstance(fact, str):
+            continue
+        possible = _possible(fact) & sets.get(fact.name, _possible(fact))
+        if not possible:
+            return None
+        sets[fact.name] = possible
+        if isinstance(fact, Is):
+            new.extend(given.get(fact, []))
+        elif len(possible) == 1:
+            new.append(Is(fact.name, *possible))
     return frozenset(known)
 
 
@@ -118,7 +129,7 @@ def _either(a: frozenset[Fact], b: frozenset[Fact]) -> set[Fact]:
 
 def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
     """What holds on the joined path if a number tells that it came by `one`, or held before."""
-    others, sets = _numbers(other), _values(other)
+    others, sets, implied = _numbers(other), _values(other), _implied(other)
 
     def excluded(condition: Is) -> bool:
         return condition.value not in sets.get(condition.name, (condition.value,))
@@ -136,9 +147,42 @@ def _conditions(one: frozenset[Fact], other: frozenset[Fact]) -> set[Fact]:
         if isinstance(fact, Given):
             if excluded(fact.condition) or fact.fact in other or fact in other:
                 found.add(fact)
-        elif fact not in other and not isinstance(fact, OneOf):
-            found.update(Given(condition, fact) for condition in telling if condition != fact)
+            elif not isinstance(fact.fact, str):
+                found |= _wider(fact.condition, fact.fact, sets, implied)
+        elif fact not in other:
+            found.update(
+                Given(condition, fact)
+                for condition in telling
+                if not (isinstance(fact, (Is, OneOf)) and fact.name == condition.name)
+            )
     return found
+
+
+_Sets = Mapping[str, frozenset[Number]]
+
+
+def _implied(facts: frozenset[Fact]) -> dict[Is, dict[str, frozenset[Number]]]:
+    """What numbers may be under conditions."""
+    found: dict[Is, dict[str, frozenset[Number]]] = {}
+    for fact in facts:
+        if isinstance(fact, Given) and not isinstance(fact.fact, str):
+            under = found.setdefault(fact.condition, {})
+            values = _possible(fact.fact)
+            under[fact.fact.name] = under.get(fact.fact.name, values) & values
+    return found
+
+
+def _possible(fact: Is | OneOf) -> frozenset[Number]:
+    return frozenset({fact.value}) if isinstance(fact, Is) else fact.values
+
+
+def _wider(condition: Is, fact: Is | OneOf, sets: _Sets, implied: Mapping[Is, _Sets]) -> set[Given]:
+    """What a number may be under a condition on two paths, of which the other knows `sets` and what
+    is `implied`."""
+    values = implied.get(condition, {}).get(fact.name, sets.get(fact.name))
+    if values is None:
+        return set()
+    return {Given(condition, OneOf(fact.name, _possible(fact) | values))}
 
 
 def _numbers(facts: frozenset[Fact]) -> dict[str, Number]:
@@ -148,13 +192,17 @@ def _numbers(facts: frozenset[Fact]) -> dict[str, Number]:
 
 def _values(facts: frozenset[Fact]) -> dict[str, frozenset[Number]]:
     """What numbers may be, for those of which that is known."""
-    found = {fact.name: fact.values for fact in facts if isinstance(fact, OneOf)}
-    return found | {name: frozenset({value}) for name, value in _numbers(facts).items()}
+    found = {name: frozenset({value}) for name, value in _numbers(facts).items()}
+    for fact in facts:
+        if isinstance(fact, OneOf):
+            found[fact.name] = found.get(fact.name, fact.values) & fact.values
+    return found
 
 
 def _tells(fact: Fact, name: str) -> bool:
     """Whether a fact says, under a condition, what the number of that name is."""
-    return isinstance(fact, Given) and isinstance(fact.fact, Is) and fact.fact.name == name
+    inner = fact.fact if isinstance(fact, Given) else None
+    return isinstance(inner, (Is, OneOf)) and inner.name == name
 
 
 def _speaks_of(fact: Fact, name: str) -> bool:
@@ -163,6 +211,6 @@ def _speaks_of(fact: Fact, name: str) -> bool:
         case Is() | OneOf():
             return fact.name == name
         case Given(condition, inner):
-            return condition.name == name or (isinstance(inner, Is) and inner.name == name)
+            return condition.name == name or (isinstance(inner, (Is, OneOf)) and inner.name == name)
         case _:
             return False

@@ -170,3 +170,25 @@ def two_messages(x: Row) -> Any:
 )  # fmt: skip
 def test_exceptions(function: Any) -> None:
     check(function, *ROWS)
+
+
+def test_an_exception_that_one_handler_misses_leaves_with_its_number() -> None:
+    def magnitude(x: Row) -> Row:
+        y = x * 2
+        if y.abs().max() > 1.5:
+            raise OverflowError(f"magnitude {int(y.abs().max())}")
+        return y
+
+    def attempts(x: Row) -> Row | None:
+        for attempt in range(3):
+            try:
+                return magnitude(x)
+            except OverflowError as error:
+                print(f"attempt {attempt} failed: {error}")
+                if attempt == 2:
+                    raise RuntimeError("gave up") from error
+                x = x / 4
+        return None
+
+    sizes = (0.1, 3.0, 11.0, 90.0, float("nan"), float("inf"))
+    check(attempts, *(torch.tensor([size, 0.25]) for size in sizes))
