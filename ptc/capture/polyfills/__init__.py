@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import functools
 import heapq
@@ -11,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-from ptc.capture.polyfills import functions
+from ptc.capture.polyfills import functions, ordered
 
 TABLE: list[tuple[Any, types.FunctionType]] = [
     (itertools.chain, functions.chain),
@@ -33,6 +34,15 @@ TABLE: list[tuple[Any, types.FunctionType]] = [
     (itertools.compress, functions.compress),
     (itertools.groupby, functions.groupby),
     (itertools.tee, functions.tee),
+    (heapq.heappush, ordered.heappush),
+    (heapq.heappop, ordered.heappop),
+    (heapq.heapify, ordered.heapify),
+    (heapq.heapreplace, ordered.heapreplace),
+    (heapq.heappushpop, ordered.heappushpop),
+    (bisect.bisect_right, ordered.bisect_right),
+    (bisect.bisect_left, ordered.bisect_left),
+    (bisect.insort_right, ordered.insort_right),
+    (bisect.insort_left, ordered.insort_left),
     (heapq.nlargest, functions.nlargest),
     (heapq.nsmallest, functions.nsmallest),
     (functools.reduce, functions.reduce),
