@@ -19,7 +19,7 @@ from ptc.ops.nests import loops
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
 from ptc.ops.shapes import ZERO, normal_dim, replace_at
-from ptc.ops.views import lower_unsqueeze, narrow, slice_bounds, wrapped_position
+from ptc.ops.views import lower_unsqueeze, narrow, slice_bounds, slice_step, wrapped_position
 
 aten = torch.ops.aten
 
@@ -94,7 +94,7 @@ def lower_slice_scatter(
 ) -> TensorValue:
     """x with x[..., start:end:step, ...] replaced by `source`."""
     dim = normal_dim(dim, len(x.shape))
-    stride = int(ctx.size(step))
+    stride = slice_step(ctx, step)
     first, length = slice_bounds(ctx, x.shape[dim], start, end, stride)
     if length == x.shape[dim] and stride == 1:
         return source

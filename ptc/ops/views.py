@@ -238,6 +238,18 @@ def from_front(ctx: LoweringContext, bound: Index, size: Index) -> Index:
     return bound - size * (bound // _BEYOND_SIZES)
 
 
+def slice_step(ctx: LoweringContext, step: Size) -> int:
+    """The step of a slice as a number."""
+    constant = ctx.size(step).constant
+    if constant is None:
+        raise CompileError(
+            "PTC-O003",
+            "a slice with a step that is not known when compiling",
+            hint="index with torch.arange(start, stop, step) instead",
+        )
+    return constant
+
+
 def slice_bounds(
     ctx: LoweringContext, size: Index, start: Size | None, end: Size | None, step: int
 ) -> tuple[Index, Index]:
@@ -278,14 +290,7 @@ def lower_slice(
 ) -> TensorValue:
     """x[..., start:end:step, ...]."""
     dim = normal_dim(dim, len(x.shape))
-    constant = ctx.size(step).constant
-    if constant is None:
-        raise CompileError(
-            "PTC-O003",
-            "a slice with a step that is not known when compiling",
-            hint="index with torch.arange(start, stop, step) instead",
-        )
-    stride = constant
+    stride = slice_step(ctx, step)
     first, length = slice_bounds(ctx, x.shape[dim], start, end, stride)
     if first == ZERO and length == x.shape[dim] and stride == 1:
         return x

@@ -20,7 +20,7 @@ from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.tensors import declare
-from ptc.capture.control.writer import Block
+from ptc.capture.control.writer import Block, is_computation
 from ptc.capture.effects import refuse_effects
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
@@ -44,6 +44,7 @@ from ptc.graph.control import (
     ControlProgram,
     If,
     Item,
+    ListItem,
     MakeText,
     NumberKind,
     NumberVar,
@@ -391,8 +392,8 @@ def _drop(body: Body, used: set[str]) -> bool:
                 del item.exports[name]
             changed |= bool(unused) | _drop_nodes(item)
             needed = bool(item.exports) or item.writes
-        elif isinstance(item, (Compute, ReadItem, Assign, MakeText, TextItem)):
-            needed = item.target.name in used
+        elif (target := _computed(item)) is not None:
+            needed = target.name in used
         elif isinstance(item, Bind):
             needed = item.symbol in used
         elif isinstance(item, (If, Switch)):
@@ -404,6 +405,13 @@ def _drop(body: Body, used: set[str]) -> bool:
         changed |= not needed
     body.items[:] = kept
     return changed
+
+
+def _computed(item: Item) -> Var | None:
+    """The variable that an item is there for, if it does nothing else."""
+    if isinstance(item, (Compute, ReadItem, Assign, MakeText, TextItem)):
+        return item.target
+    return item.target if isinstance(item, ListItem) and is_computation(item) else None
 
 
 def _drop_nodes(block: Block) -> bool:

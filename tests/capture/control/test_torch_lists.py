@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ptc.capture.api import capture_program
+from ptc.graph.control import ControlProgram, ListItem, walk
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
@@ -406,3 +407,16 @@ def test_refusals_name_the_line(function: Callable[..., Any]) -> None:
     diagnostic = refused.value.diagnostic
     assert diagnostic.code == "PTC-B006"
     assert "list" in str(refused.value) and __file__ in str(refused.value)
+
+
+def test_what_is_read_of_a_list_for_nothing_is_left_out() -> None:
+    def above(x: torch.Tensor) -> torch.Tensor:
+        found = [row * 2 for row in x if row > 0]
+        _ = found[-1:], len(found), found[0] if found else None
+        return torch.stack(found) if found else x
+
+    check(above, *(torch.tensor(rows) for rows in ([1.0, -1.0, 3.0], [-1.0, -2.0, -3.0])))
+    program = capture_program(above, (torch.ones(3),))
+    assert isinstance(program, ControlProgram)
+    reads = [item.op for item in walk(program.body) if isinstance(item, ListItem)]
+    assert "slice" not in reads and "get" not in reads
