@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import EXIT, place_flow
@@ -125,6 +126,8 @@ def _step(
         vm.writer.flush()
         answers = vm.attempt.answers
         if vm.attempt.items != vm.emitted_effects:
+            # What gave the function its elements can be run to its end before it
+            vm.state.found.collected.update(vm.attempt.generators)
             raise GraphBreak(
                 "PTC-B006",
                 "a library function that calls back into the model branches on data afterwards",
@@ -159,10 +162,11 @@ Answer = tuple[tuple[Any, ...], int]
 class Attempt:
     """One run of an instruction: the answers it was given, and how many it has used."""
 
-    __slots__ = ("answers", "items", "used")
+    __slots__ = ("answers", "generators", "items", "used")
 
     def __init__(self, answers: tuple[Answer, ...], items: int) -> None:
         self.answers = answers
+        self.generators: list[CodeType] = []  # that gave it a value
         self.used = 0
         self.items = items
 

@@ -591,13 +591,17 @@ class ControlMachine(TorchMachine):
         obj = self.settle(obj)
         if isinstance(obj, TensorValue) and list_methods.has_data_rows(obj):
             return list_methods.RowIterator(obj)
-        if isinstance(obj, GeneratorValue) and generators.is_collected(self, obj):
-            obj = generators.collect(self, obj)
-        return super().iterate(obj)
+        return super().iterate(generators.iterator(self, obj))
 
     def lost(self, generator: GeneratorValue) -> GraphBreak:
         self.state.found.collected.add(generator.frame.code)
         return super().lost(generator)
+
+    def resume_generator(
+        self, frame: Frame, value: Value | None, exception: Value | None
+    ) -> Value | None:
+        self.attempt.generators.append(frame.code)
+        return super().resume_generator(frame, value, exception)
 
     def next(self, iterator: Value) -> Value | None:
         return super().next(generators.iterator(self, iterator))
