@@ -84,19 +84,25 @@ def arithmetic(vm: ControlMachine, op: str, values: list[Value]) -> Value:
 
 def computed(vm: ControlMachine, op: str, values: list[Value], kind: NumberKind) -> DataNumber:
     operands = tuple(operand(vm, value) for value in values)
-    known = vm.computed.get((op, operands))
+    key = _exact(op, operands)
+    known = vm.computed.get(key)
     if known is not None:
         return known
     target = NumberVar(vm.writer.name("n"), kind)
     vm.writer.compute(Compute(target, op, operands))
     result = DataNumber(target)
-    vm.journal.put(vm.computed, (op, operands), result)
+    vm.journal.put(vm.computed, key, result)
     if kind is _INT:
         vm.definitions[target.name] = (op, operands)
         known_range = ranges.of_computation(op, [int_range(vm, value) for value in values])
         if known_range is not None:
             vm.ranges[target.name] = known_range
     return result
+
+
+def _exact(op: str, operands: tuple[Operand, ...]) -> tuple[Any, ...]:
+    """The key of a computation: 1, 1.0 and True are different operands, as are 0.0 and -0.0."""
+    return (op, *(o if isinstance(o, NumberVar) else repr(o) for o in operands))
 
 
 def int_range(vm: ControlMachine, value: Value) -> tuple[int, int] | None:
@@ -302,13 +308,14 @@ def size_operand(vm: ControlMachine, expression: Any) -> Operand:
 
 
 def _folded(vm: ControlMachine, op: str, operands: tuple[Operand, ...]) -> NumberVar:
-    known = vm.computed.get((op, operands))
+    key = _exact(op, operands)
+    known = vm.computed.get(key)
     if known is not None:
         return known.var
     kinds = [o.kind if isinstance(o, NumberVar) else KINDS[type(o)] for o in operands]
     target = NumberVar(vm.writer.name("n"), _result_kind(op, kinds))
     vm.writer.compute(Compute(target, op, operands))
-    vm.journal.put(vm.computed, (op, operands), DataNumber(target))
+    vm.journal.put(vm.computed, key, DataNumber(target))
     return target
 
 

@@ -220,6 +220,7 @@ class _Variants:
     collector: _Result
     selector: NumberVar
     structures: list[Structure] = field(default_factory=list[Structure])
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def explore(self, result: Value, body: Body) -> None:
         """Describe the result at the end of `body`, in arms of its own where it takes an answer."""
@@ -233,14 +234,16 @@ class _Variants:
                     self.collector.varies = True
                 self._branch(result, fork.question)
                 return
-            if structure not in self.structures:
+            # By its text: 0, 0.0, -0.0 and False are different results
+            number = self.numbers.setdefault(repr(structure), len(self.structures))
+            if number == len(self.structures):
                 self.structures.append(structure)
                 if len(self.structures) > _MOST_VARIANTS:
                     raise GraphBreak(
                         "PTC-B011", "the result has too many structures that data decides",
                         "return one structure, with None or empty tensors in it",
                     )  # fmt: skip
-            vm.writer.add(Assign(self.selector, self.structures.index(structure)))
+            vm.writer.add(Assign(self.selector, number))
 
     def _branch(self, result: Value, question: Question) -> None:
         vm = self.vm

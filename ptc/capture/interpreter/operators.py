@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -335,8 +336,18 @@ def _is_interned(value: int | str | bytes) -> bool:
 
 
 def same_constant(vm: Machine, left: Value, right: Value) -> bool:
-    mine, theirs = left.constant(), right.constant()
-    return type(mine) is type(theirs) and mine == theirs
+    return _same_objects(left.constant(), right.constant())
+
+
+def _same_objects(mine: Any, theirs: Any) -> bool:
+    """Equal, of one type, with zeros of one sign, all the way down in tuples."""
+    if type(mine) is not type(theirs) or mine != theirs:
+        return False
+    if type(mine) is float:
+        return math.copysign(1.0, mine) == math.copysign(1.0, theirs)
+    if type(mine) is tuple:
+        return all(map(_same_objects, mine, theirs))
+    return True
 
 
 # -- truth, length, containment

@@ -12,6 +12,8 @@ import pytest
 import torch
 
 from tests.capture.control.checking import check, run
+from tests.zoo.case import Case
+from tests.zoo.harness import interpreted
 
 A = torch.tensor([1.5, 2.25, -0.5, 3.0])
 B = torch.tensor([-1.25, -2.5, 0.75, 0.0])
@@ -223,3 +225,44 @@ def sums(x: Row) -> Any:
 def test_sums_are_this_pythons() -> None:
     rows = ((0.1, 0.2, 0.3, 1e16, -1e16), (math.nan, 1, 2, 3, 4), (math.inf, -math.inf, 1, 1, 1))
     check(sums, *[(torch.tensor(row, dtype=torch.float64),) for row in rows])
+
+
+# -- equal numbers that are not the same ----------------------------------------------------------
+
+
+def equal_results(x: Row) -> Any:
+    if x[0] > 0:
+        return {"a": 1, 2: None}, (0.0, -1), 0
+    if x[1] > 0:
+        return {"a": True, 2.0: None}, (-0.0, -1), 0
+    return {"a": 1, 2: None}, (0, -1.0), False
+
+
+def kind_of_one(x: Row) -> Any:
+    value = 0.0 if x[0] > 0 else 0
+    nothing = math.nan if x[1] > 0 else float("nan")
+    print(value, nothing)
+    return value
+
+
+@pytest.mark.parametrize("program", [equal_results, kind_of_one])
+def test_equal_results_keep_their_types_and_signs(program: Any) -> None:
+    rows = [torch.tensor(row) for row in ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0))]
+    check(program, *rows)
+    calls = interpreted(Case("equal", lambda: program, tuple((row,) for row in rows)))
+    assert [repr(call.result) for call in calls] == [repr(program(row)) for row in rows]
+
+
+def equal_operands(x: Row) -> Any:
+    v, n = float(x[0]), int(x[1])
+    print(n * 2, n * 2.0, n + 1, n + 1.0, n + True, n - 0.0, n**2, n**2.0, n // 2, n // 2.0)
+    print(v + 0.0, v + -0.0, v * 0.0, v * -0.0, max(n, 1), max(n, 1.0), n % 2, n % 2.0)
+    low = 0.0 if v > 1 else -0.0
+    return [n * 2, n * 2.0, low, -0.0 if v > 1 else 0]
+
+
+def test_equal_operands_are_not_the_same() -> None:
+    rows = [torch.tensor(row) for row in ((-0.0, 3.0), (0.0, 0.0), (1.5, -2.0))]
+    check(equal_operands, *rows)
+    calls = interpreted(Case("equal", lambda: equal_operands, tuple((row,) for row in rows)))
+    assert [repr(call.result) for call in calls] == [repr(equal_operands(row)) for row in rows]
