@@ -15,7 +15,14 @@ from ptc.capture.code import analyse
 from ptc.capture.control import lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.list_rows import take
-from ptc.capture.control.merging import FOR_MESSAGES, described, facts_of, same_kind_of_tensor
+from ptc.capture.control.merging import (
+    FOR_MESSAGES,
+    NOTHING,
+    described,
+    facts_of,
+    numbers_of,
+    same_kind_of_tensor,
+)
 from ptc.capture.control.states import Place, State
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
@@ -167,7 +174,7 @@ class Carried:
         if isinstance(form, lists.DataListValue):
             return self._list_pairs(form.state, content)
         if isinstance(form, ChoiceValue):
-            return [(form.selector, lambda: vm.choice_selector(form, content))]
+            return self._choice_pairs(form, content)
         if isinstance(form, TextValue) and form.var is not None:
             return [(form.var, lambda: vm.text_variable(content))]
         return []
@@ -192,6 +199,32 @@ class Carried:
             return state.vars[number]
 
         return [(var, lambda number=n: source(number)) for n, var in enumerate(form.vars)]
+
+    def _choice_pairs(
+        self, form: ChoiceValue, content: Value
+    ) -> list[tuple[Var, Callable[[], Any]]]:
+        """Which alternative it is, and the number where it is one."""
+        pairs: list[tuple[Var, Callable[[], Any]]] = []
+        for number in form.alternatives:
+            if isinstance(number, DataNumber):
+                found = numbers_of(content, number.var.kind)
+                source = found[0].var if found else NOTHING[number.var.kind]
+                pairs.append((number.var, lambda source=source: source))
+        return [(form.selector, lambda: self._selector(form, content)), *pairs]
+
+    def _selector(self, form: ChoiceValue, content: Value) -> Any:
+        def position(value: Value) -> int:
+            return next(i for i, a in enumerate(form.alternatives) if self._same(a, value))
+
+        if not isinstance(content, ChoiceValue):
+            return position(content)
+        return self.vm.renumbered(content, [position(value) for value in content.alternatives])
+
+    def _same(self, form: Value, value: Value) -> bool:
+        """Whether an alternative of a form is the one for a value."""
+        if isinstance(form, DataNumber) and isinstance(value, DataNumber):
+            return form.var.kind is value.var.kind
+        return self.vm.same_alternative(form, value)
 
     def _items_left(self, value: Any) -> list[Any]:
         """The content of a list after the iteration, or before the loop."""
@@ -476,10 +509,13 @@ class Carried:
         new = list(left.alternatives) if isinstance(left, ChoiceValue) else [left]
         alternatives = list(known)
         for value in new:
-            if not any(self.vm.same_alternative(value, other) for other in alternatives):
+            if not any(self._same(other, value) for other in alternatives):
                 if not lasting(value):
                     raise Uncarriable(self.context, what)
                 alternatives.append(value)
+        for kind in NumberKind:
+            if any(len(numbers_of(value, kind)) > 1 for value in (now, left)):
+                raise Uncarriable(self.context, what)
         if all(map(is_text, alternatives)) and (
             len(alternatives) > _MOST_TEXTS
             or (len(alternatives) > _FEW_TEXTS and grows_as_text(alternatives))
@@ -490,7 +526,12 @@ class Carried:
         if not all(lasting(value) for value in known):
             raise Uncarriable(self.context, what)
         selector = NumberVar(vm_name(self.vm), NumberKind.INT)
-        return ChoiceValue(selector, tuple(alternatives))
+        return ChoiceValue(selector, tuple(map(self._own_number, alternatives)))
+
+    def _own_number(self, value: Value) -> Value:
+        if not isinstance(value, DataNumber) or self._is_form(value):
+            return value
+        return DataNumber(NumberVar(vm_name(self.vm), value.var.kind))
 
 
 def grows_as_text(alternatives: list[Value]) -> bool:
@@ -507,8 +548,10 @@ def vm_name(vm: ControlMachine) -> str:
 
 
 def lasting(value: Value) -> bool:
-    """Whether a value is the same object in every iteration: constants, and what exists outside."""
-    return isinstance(value, ConstantValue) or value.source is not None or value is MISSING
+    """Whether a value is the same object in every iteration: constants, and what exists outside. A
+    number that data decides gets a variable of its own."""
+    known = isinstance(value, (ConstantValue, DataNumber)) or value is MISSING
+    return known or value.source is not None
 
 
 def parts(form: Value) -> Iterator[Value]:
@@ -516,3 +559,6 @@ def parts(form: Value) -> Iterator[Value]:
     if isinstance(form, TupleValue):
         for item in form.items:
             yield from parts(item)
+    if isinstance(form, ChoiceValue):
+        for alternative in form.alternatives:
+            yield from parts(alternative)

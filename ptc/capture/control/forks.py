@@ -103,6 +103,7 @@ def _step(
     vm: ControlMachine, frame: Frame, thrown: Raised | None, stops: Stops
 ) -> Exit | Outcome | None:
     """Run one instruction. None: on to the next."""
+    vm.prepare_steps(frame, frame.instructions[frame.ip])
     before, mark = frame.save(), here(vm)
     outer, vm.attempt = vm.attempt, Attempt(vm.answers, vm.emitted_effects)
     vm.answers = ()

@@ -21,6 +21,7 @@ from ptc.capture import torch_state
 from ptc.capture.control import (
     arithmetic,
     effects,
+    elements,
     formatting,
     generators,
     indexing,
@@ -175,6 +176,7 @@ class ControlMachine(TorchMachine):
     new_tensor = tensors.new_tensor
     may_share = tensors.may_share
     tensor_home = tensors.tensor_home
+    prepare_steps = elements.prepare
     prepare_operands = operands.prepare
     settle = operands.settle
     emit_raise = effects.emit_raise
@@ -300,16 +302,10 @@ class ControlMachine(TorchMachine):
         known = self.facts.truth(expression)
         return known if known is not None else self.choose(SizeTruth(expression)) == 0
 
-    def narrow(self, selector: str, indices: frozenset[int], *, holds: bool) -> None:
-        """Note which alternatives of a choice are possible."""
+    def narrow(self, selector: str, indices: frozenset[int]) -> None:
+        """Note that a choice is one of these of its alternatives."""
         known = self.possible.get(selector)
-        if holds:
-            new = indices if known is None else known & indices
-        elif known is None:
-            return
-        else:
-            new = known - indices
-        self.journal.put(self.possible, selector, new)
+        self.journal.put(self.possible, selector, indices if known is None else known & indices)
 
     def bool_variable(self, number: DataNumber) -> NumberVar:
         if number.var.kind is NumberKind.BOOL:
@@ -693,6 +689,7 @@ class ControlMachine(TorchMachine):
         if function is next and args:
             args = [generators.iterator(self, self.settle(args[0])), *args[1:]]
         args = [generators.settled(self, self.settle(arg)) for arg in args]
+        args = elements.definite(self, function, args)
         found = list_methods.call(self, function, args, kwargs)
         if found is None:
             found = library.call_on_data(self, function, args, kwargs)

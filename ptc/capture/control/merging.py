@@ -453,12 +453,12 @@ class Merger:
         """The values with one variable for the numbers of a kind among them, which has a value also
         where the choice is something else."""
         for kind in NumberKind:
-            own = [_numbers_of(value, kind) for value in values]
+            own = [numbers_of(value, kind) for value in values]
             if not any(own) or any(len(found) > 1 for found in own):
                 continue
             target = NumberVar(self.vm.writer.name("n"), kind)
             for number, found in enumerate(own):
-                source = found[0].var if found else _NOTHING[kind]
+                source = found[0].var if found else NOTHING[kind]
                 self._assign(number, target, lambda source=source: source)
             shared = DataNumber(target)
             values = [
@@ -491,14 +491,14 @@ def same_fact(one: Any, other: Any) -> bool:
 
 
 #: What a variable has where a choice is no number.
-_NOTHING: Mapping[NumberKind, int | float | bool] = {
+NOTHING: Mapping[NumberKind, int | float | bool] = {
     NumberKind.INT: 0,
     NumberKind.FLOAT: 0.0,
     NumberKind.BOOL: False,
 }
 
 
-def _numbers_of(value: Value, kind: NumberKind) -> list[DataNumber]:
+def numbers_of(value: Value, kind: NumberKind) -> list[DataNumber]:
     parts = value.alternatives if isinstance(value, ChoiceValue) else (value,)
     return [part for part in parts if isinstance(part, DataNumber) and part.var.kind is kind]
 

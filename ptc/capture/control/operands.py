@@ -170,7 +170,7 @@ def member(vm: ControlMachine, choice: ChoiceValue, indices: frozenset[int]) -> 
             vm, "or", [result, test], NumberKind.BOOL
         )  # fmt: skip
     assert isinstance(result, DataNumber)
-    return DataNumber(result.var, (choice.selector.name, indices))
+    return DataNumber(result.var, (choice.selector.name, indices, possible - indices))
 
 
 def settled_within(vm: ControlMachine, value: Value) -> Value:

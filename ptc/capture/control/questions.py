@@ -72,7 +72,7 @@ class NumberTruth(Question):
     def known(self, vm: ControlMachine) -> int | None:
         truth = vm.known_truths.get(self.number.var.name)
         if truth is None and self.number.chosen is not None:
-            selector, indices = self.number.chosen
+            selector, indices, _ = self.number.chosen
             possible = vm.possible.get(selector)
             if possible is not None and possible <= indices:
                 truth = True
@@ -86,8 +86,8 @@ class NumberTruth(Question):
     def assume(self, vm: ControlMachine, answer: int) -> None:
         vm.journal.put(vm.known_truths, self.number.var.name, answer == 0)
         if self.number.chosen is not None:
-            selector, indices = self.number.chosen
-            vm.narrow(selector, indices, holds=answer == 0)
+            selector, *indices = self.number.chosen
+            vm.narrow(selector, indices[answer])
 
 
 class SizeTruth(Question):
@@ -134,7 +134,7 @@ class Which(Question):
         return self.choice.selector
 
     def assume(self, vm: ControlMachine, answer: int) -> None:
-        vm.narrow(self.choice.selector.name, frozenset({answer}), holds=True)
+        vm.narrow(self.choice.selector.name, frozenset({answer}))
 
 
 class Fork(BaseException):

@@ -383,6 +383,10 @@ def special_call(
     """Calls that have another form where numbers come from data."""
     if target in (torch.tensor, torch.as_tensor) and len(args) == 1:
         return _tensor_of(vm, args[0], kwargs)
+    if target == "fill_diagonal_" and not kwargs and _has_symbolic_diagonal(args):
+        diagonal = vm.torch_call("call_method", "diagonal", [args[0]], {})
+        vm.torch_call("call_method", "fill_", [diagonal, args[1]], {})
+        return args[0]
     if target == "new_tensor" and len(args) == 2 and isinstance(args[0], TensorValue):
         like = {"dtype": ConstantValue(args[0].fake.dtype)}
         return _tensor_of(vm, args[1], {**like, **kwargs})
@@ -406,6 +410,13 @@ def _linspace(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -
 
 
 _LINSPACE = frozenset({"start", "end", "steps", "dtype", "device"})
+
+
+def _has_symbolic_diagonal(args: list[Value]) -> bool:
+    """Whether a matrix with a symbolic size gets a value: torch wants to know its steps."""
+    given = len(args) == 2 and isinstance(args[0], TensorValue)
+    shape = args[0].fake.shape if given else ()  # type: ignore[attr-defined]
+    return len(shape) == 2 and any(isinstance(size, torch.SymInt) for size in shape)
 
 
 def _tensor_of(vm: ControlMachine, data: Value, kwargs: dict[str, Value]) -> Value | None:

@@ -30,11 +30,13 @@ _UNARY_OPS = {"-": "neg", "+": "pos", "~": "invert", "__abs__": "abs", "__round_
 
 class DataNumber(Value):
     """The number in variable `var`. `chosen` says, for a bool, for which alternatives of a choice
-    it is true: (the choice's selector, their numbers)."""
+    it is true: (the choice's selector, their numbers, the others' numbers)."""
 
     __slots__ = ("chosen", "var")
 
-    def __init__(self, var: NumberVar, chosen: tuple[str, frozenset[int]] | None = None) -> None:
+    def __init__(
+        self, var: NumberVar, chosen: tuple[str, frozenset[int], frozenset[int]] | None = None
+    ) -> None:
         self.source = None
         self.var = var
         self.chosen = chosen
