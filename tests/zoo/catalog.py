@@ -21,6 +21,7 @@ THEMES = (
     "algorithms",
     "state",
     "idioms",
+    "unseen",
 )
 
 #: Models for a quick run, one or two a theme.
