@@ -310,6 +310,11 @@ def _polyfill_handler(function: types.FunctionType) -> Any:
     return handler
 
 
+@builtin(polyfills.decided_by_data)
+def _decided_by_data(vm: Machine, iterable: Value) -> Value:
+    return ConstantValue(vm.has_data_length(iterable))
+
+
 for _original, _replacement in polyfills.TABLE:
     builtin(_original)(_polyfill_handler(_replacement))
 

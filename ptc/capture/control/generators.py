@@ -5,11 +5,17 @@ that nothing tells when they ran.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import collections
+import functools
+import math
+from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.forks import Dead
 from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.calls import builtin
 from ptc.capture.interpreter.frame import Frame
+from ptc.capture.interpreter.machine import RETURNED, YIELDED
+from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue
@@ -75,11 +81,104 @@ def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     return found
 
 
-def take(vm: ControlMachine, frame: Frame) -> bool:
-    """The value on the stack is what the frame yields: keep it, if all of them are wanted."""
+def take(vm: ControlMachine, frame: Frame) -> int | None:
+    """What comes of a yield: the value is kept, if all of them are wanted."""
     found = vm.collecting.get(frame)
     if found is None:
-        return False
-    vm.call(vm.getattr(found, "append"), [frame.pop()])
+        return YIELDED
+    value = frame.stack[-1]
+    assert isinstance(value, Value)
+    if isinstance(found, bool):
+        if vm.truth(value) == found:
+            frame.returned = ConstantValue(True)
+            return RETURNED
+        frame.pop()
+    else:
+        frame.pop()
+        vm.call(vm.getattr(found, "append"), [value])
     frame.push(ConstantValue(None))
-    return True
+    return None
+
+
+# -- library functions that take all --------------------------------------------------------------
+
+#: Which argument they take all of, before anything that can be told from outside.
+_TAKES_ALL: dict[int, int] = {
+    id(function): 0
+    for function in (
+        list, tuple, set, frozenset, dict, sum, min, max, sorted, collections.deque, math.fsum,
+        math.prod,
+    )
+} | {id(str.join): 1}  # fmt: skip
+_TRUTHS = {id(any): data_lists.any_yielded, id(all): data_lists.all_yielded}
+
+
+class CallWithout(Value):
+    """A call whose argument in the middle is still to be given."""
+
+    __slots__ = ("after", "before", "function", "named")
+    native_call = True
+
+    def __init__(
+        self, function: Value, before: list[Value], after: list[Value], named: dict[str, Value]
+    ) -> None:
+        self.source = None
+        self.function = function
+        self.before = before
+        self.after = after
+        self.named = named
+
+    @property
+    def cls(self) -> type:
+        return functools.partial
+
+    def call(self, vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -> Value:  # type: ignore[override]
+        return vm.call(self.function, [*self.before, *args, *self.after], self.named)
+
+
+def taking_call(
+    vm: ControlMachine, function: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """The call of a library function with a generator that is run to its end; None for all
+    others."""
+    place = 0 if id(function) in _TRUTHS else _TAKES_ALL.get(id(function))
+    if place is None or len(args) <= place:
+        return None
+    value = vm.settle(args[place])
+    if not isinstance(value, GeneratorValue) or not is_collected(vm, value):
+        return None
+    if id(function) in _TRUTHS:
+        return vm.call(vm.wrap_fixed(_TRUTHS[id(function)]), [value])
+    if function in (min, max) and (len(args) > 1 or "key" in kwargs):
+        return None  # the key's calls stand between those of the generator
+    rest = CallWithout(vm.wrap_fixed(function), args[:place], args[place + 1 :], kwargs)
+    return vm.call(vm.wrap_fixed(data_lists.taken), [rest, value])
+
+
+@builtin(data_lists.run_into, passes_on=True)
+def _run_into(vm: ControlMachine, generator: GeneratorValue, values: Value) -> Value:
+    return _run(vm, generator, values)
+
+
+@builtin(data_lists.run_until, passes_on=True)
+def _run_until(vm: ControlMachine, generator: GeneratorValue, wanted: Value) -> Value:
+    if any(i.opname == "YIELD_VALUE" and i.handler for i in generator.frame.instructions):
+        raise GraphBreak(
+            "PTC-B006",
+            f"{generator.describe()} goes different ways depending on data, and is left in a `try`",
+            "go through it in a loop",
+        )
+    return _run(vm, generator, wanted.constant())
+
+
+def _run(vm: ControlMachine, generator: GeneratorValue, found: Value | bool) -> Value:
+    frame = generator.frame
+    vm.collecting[frame] = found
+    vm.journal.record(frame.restore, frame.save())
+    vm.journal.assign(generator, "state", GeneratorValue.FINISHED)
+    try:
+        vm.execute(frame)
+    finally:
+        del vm.collecting[frame]
+    assert frame.returned is not None
+    return frame.returned

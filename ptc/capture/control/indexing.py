@@ -68,6 +68,8 @@ def module(vm: ControlMachine, obj: Value, key: DataNumber) -> Value | None:
 
 
 _MOST_SLICES = 32
+#: An iterator over so many elements has no end.
+ENDLESS = 2**60
 
 
 def known_slice(vm: ControlMachine, obj: Value, key: Value) -> Value:
@@ -164,7 +166,9 @@ def next_by_data(vm: ControlMachine, iterator: Any) -> Value | None:
         if here < 0:
             return None  # at its end
         here = ConstantValue(here)
-    if not vm.truth(vm.compare("<", here, iterator.count(vm))):
+    count = iterator.count(vm)
+    endless = count.is_constant() and count.constant() >= ENDLESS
+    if not endless and not vm.truth(vm.compare("<", here, count)):
         return None
     found = iterator.element(vm, here)
     following = vm.binary("+", here, ConstantValue(1))

@@ -5,6 +5,7 @@ deque, and builtins that consume an iterable, which are traced as the Python tha
 from __future__ import annotations
 
 import collections
+import operator
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,16 @@ import sympy
 import torch
 
 from ptc.capture.control import lists
-from ptc.capture.control.list_forms import TensorForm
+from ptc.capture.control.indexing import ENDLESS
+from ptc.capture.control.list_forms import NumberForm, TensorForm
 from ptc.capture.control.lists import DataListValue, holdable
 from ptc.capture.control.text import text_of
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
-from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import ListValue, SequenceIterator
+from ptc.capture.values.constants import ConstantIterator, ConstantValue
+from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import DataRange, DataRangeIterator
 from ptc.capture.values.iterators import (
@@ -34,7 +36,7 @@ from ptc.capture.values.iterators import (
 from ptc.capture.values.texts import TextValue, joined
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import ListItem
+from ptc.graph.control import ListItem, NumberKind
 from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
@@ -93,10 +95,26 @@ def unbounded(vm: ControlMachine, value: Value) -> bool:
     if isinstance(value, (EnumerateValue, FilterValue)):
         return unbounded(vm, value.inner)
     if isinstance(value, ZipValue):
-        return bool(value.inner) and all(unbounded(vm, one) for one in value.inner)
+        return _all_unbounded(vm, value.inner)
     if isinstance(value, MapValue):
-        return all(unbounded(vm, one) for one in value.inner)
+        return _all_unbounded(vm, value.inner)
     return isinstance(value, (ReversedList, RowIterator)) or has_data_rows(value)
+
+
+def _all_unbounded(vm: ControlMachine, values: list[Value]) -> bool:
+    by_data = [unbounded(vm, value) for value in values]
+    pairs = zip(by_data, values, strict=True)
+    return any(by_data) and all(known or _is_endless(value) for known, value in pairs)
+
+
+def _is_endless(value: Value) -> bool:
+    """Whether an iterator ends so late that it does not end."""
+    if isinstance(value, (MapValue, ZipValue)):
+        return all(map(_is_endless, value.inner))
+    if isinstance(value, EnumerateValue):
+        return _is_endless(value.inner)
+    content = value.content if isinstance(value, ConstantIterator) else None
+    return isinstance(content, range) and len(content) >= ENDLESS
 
 
 def has_data_rows(value: Value) -> bool:
@@ -376,19 +394,54 @@ def extended(vm: ControlMachine, target: Any, values: Value) -> bool:
 def torch_call(
     vm: ControlMachine, target: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
-    """`torch.stack`, `cat` and `tensor` of such a list; None for all other calls."""
+    """`torch.stack`, `cat` and `tensor` of such a list, and one as a key of a tensor; None for all
+    other calls."""
+    if target in (operator.getitem, operator.setitem) and isinstance(args[0], TensorValue):
+        if not _has_indices(args[1]):
+            return None
+        keyed = data_lists.get if target is operator.getitem else data_lists.put
+        return vm.call(vm.wrap_fixed(keyed), args)
     polyfill = _TORCH.get(target) if isinstance(target, types.BuiltinFunctionType) else None
     if polyfill is None:
         return None
-    first = args[0] if args else kwargs.get("data" if target is torch.tensor else "tensors")
+    first = args[0] if args else kwargs.get("data" if polyfill is data_lists.tensor else "tensors")
     if not isinstance(first, DataListValue):
         return None
     return vm.call(vm.wrap_fixed(polyfill), args, kwargs)
 
 
+def _has_indices(key: Value) -> bool:
+    """Whether there are lists of numbers in the key of a tensor."""
+    if isinstance(key, TupleValue):
+        return any(map(_has_indices, key.items))
+    return _index_type(key) is not None
+
+
+def _index_type(key: Value) -> torch.dtype | None:
+    if isinstance(key, ListValue) and any(isinstance(item, DataNumber) for item in key.items):
+        return torch.bool if all(item.cls is bool for item in key.items) else None
+    if not isinstance(key, DataListValue):
+        return None
+    form = key.state.form
+    if isinstance(form, TensorForm):
+        return form.dtype if form.dtype in _INDICES and not form.sizes else None
+    if not isinstance(form, NumberForm) or form.kind is NumberKind.FLOAT:
+        return None
+    return torch.bool if form.kind is NumberKind.BOOL else torch.int64
+
+
+@builtin(data_lists.index_type)
+def _type_of_indices(vm: ControlMachine, key: Value) -> Value:
+    return ConstantValue(_index_type(key))
+
+
+#: Tensors of these types are indices when they are a key.
+_INDICES = (torch.int64, torch.int32, torch.int16, torch.int8)
+
 _TORCH: dict[Any, types.FunctionType] = {
     torch.stack: data_lists.stack, torch.cat: data_lists.cat, torch.concat: data_lists.cat,
     torch.concatenate: data_lists.cat, torch.tensor: data_lists.tensor,
+    torch.as_tensor: data_lists.tensor,
 }  # fmt: skip
 
 

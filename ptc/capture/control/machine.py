@@ -64,7 +64,6 @@ from ptc.capture.values.births import now
 from ptc.capture.values.callables import FunctionValue
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import ListValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import GeneratorValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
@@ -141,7 +140,8 @@ class ControlMachine(TorchMachine):
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}
         self.budget = 0
-        self.collecting: dict[Frame, ListValue] = {}  # generators that are run to their end
+        # Generators that are run to their end: a list for what they yield, or what truth ends them
+        self.collecting: dict[Frame, Value | bool] = {}
         self.kept_writes: set[tuple[int, str]] = set()  # that the session keeps
         self.split_depth = 0
         # What an arm knows
@@ -602,7 +602,7 @@ class ControlMachine(TorchMachine):
     def next(self, iterator: Value) -> Value | None:
         return super().next(generators.iterator(self, iterator))
 
-    def collected(self, frame: Frame) -> bool:
+    def collected(self, frame: Frame) -> int | None:
         return generators.take(self, frame)
 
     def length(self, value: Value) -> Value:
@@ -621,6 +621,12 @@ class ControlMachine(TorchMachine):
         if list_methods.unbounded(self, value):
             raise list_methods.not_unpacked(value)
         return super().unpack(value)
+
+    def has_data_length(self, iterable: Value) -> bool:
+        iterable = self.settle(iterable)
+        if isinstance(iterable, GeneratorValue):
+            return generators.is_collected(self, iterable)
+        return list_methods.unbounded(self, iterable)
 
     def contains_by_data(self, container: Value, item: Value) -> Value | None:
         container = self.settle(container)
@@ -686,6 +692,9 @@ class ControlMachine(TorchMachine):
         list_methods.require_order(self, keys)
 
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        taken = generators.taking_call(self, function, args, kwargs)
+        if taken is not None:
+            return taken
         if function is next and args:
             args = [generators.iterator(self, self.settle(args[0])), *args[1:]]
         args = [generators.settled(self, self.settle(arg)) for arg in args]
@@ -696,7 +705,9 @@ class ControlMachine(TorchMachine):
         return found if found is not None else super().call_builtin(function, args, kwargs)
 
     def instantiate(self, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        found = list_methods.call(self, cls, args, kwargs)
+        found = generators.taking_call(self, cls, args, kwargs)
+        if found is None:
+            found = list_methods.call(self, cls, args, kwargs)
         return found if found is not None else super().instantiate(cls, args, kwargs)
 
     def list_changed(self, value: Any) -> None:

@@ -416,9 +416,9 @@ class Machine:
             "make a list of its elements first",
         )
 
-    def collected(self, frame: Frame) -> bool:
-        """Whether the value that a generator yields was taken, and the generator goes on."""
-        return False
+    def collected(self, frame: Frame) -> int | None:
+        """What comes of a yield: YIELDED, RETURNED, or None where the generator goes on."""
+        return YIELDED
 
     def present(self, value: Value) -> Value | None:
         """What is under a key; None if it turns out that the key is absent."""
@@ -429,6 +429,10 @@ class Machine:
 
     def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
         """Find out which keys are there."""
+
+    def has_data_length(self, iterable: Value) -> bool:
+        """Whether data decides how many elements an iterable has."""
+        return False
 
     def range_by_data(self, args: list[Value]) -> Value | None:
         """`range(*args)` where a bound depends on data; None where none does."""

@@ -9,7 +9,7 @@ from typing import Any
 from ptc.capture.code import Instruction
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.interpreter.frame import Frame
-from ptc.capture.interpreter.machine import RETURNED, YIELDED, Machine
+from ptc.capture.interpreter.machine import RETURNED, Machine
 from ptc.capture.interpreter.opcode_table import opcode
 from ptc.capture.interpreter.ops_data import constant_value
 from ptc.capture.values.base import NULL, Value
@@ -358,7 +358,7 @@ def return_generator(vm: Machine, frame: Frame, ins: Instruction) -> None:
 @opcode("YIELD_VALUE")
 def yield_value(vm: Machine, frame: Frame, ins: Instruction) -> int | None:
     """The value stays on the stack until the generator's `send` takes it."""
-    return None if vm.collected(frame) else YIELDED
+    return vm.collected(frame)
 
 
 @opcode("GET_YIELD_FROM_ITER")

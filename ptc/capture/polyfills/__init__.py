@@ -24,6 +24,7 @@ TABLE: list[tuple[Any, types.FunctionType]] = [
     (itertools.cycle, functions.cycle),
     (itertools.accumulate, functions.accumulate),
     (itertools.combinations, functions.combinations),
+    (itertools.combinations_with_replacement, functions.combinations_with_replacement),
     (itertools.permutations, functions.permutations),
     (itertools.starmap, functions.starmap),
     (itertools.takewhile, functions.takewhile),
@@ -54,4 +55,6 @@ TABLE: list[tuple[Any, types.FunctionType]] = [
 if sys.version_info >= (3, 12):
     TABLE.append((itertools.batched, functions.batched))
 
-__all__ = ["TABLE"]
+decided_by_data = functions.decided_by_data
+
+__all__ = ["TABLE", "decided_by_data"]

@@ -53,6 +53,38 @@ def extend(target: Any, iterable: Any) -> None:
         target.append(value)
 
 
+def run_into(generator: Any, values: Any) -> None:
+    """Put all that a generator yields in a list: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def run_until(generator: Any, wanted: bool) -> Any:
+    """True if a generator yields something whose truth is this, as soon as it does, else None: a
+    mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def taken(function: Any, generator: Any) -> Any:
+    """The call of a function that takes all that a generator yields before it does anything."""
+    values: list[Any] = []
+    run_into(generator, values)
+    return function(values)
+
+
+def listed(function: Any, iterable: Any) -> Any:
+    """The same for other iterables."""
+    values = list_of(iterable)
+    return function(values)
+
+
+def any_yielded(generator: Any) -> bool:
+    return run_until(generator, True) is not None
+
+
+def all_yielded(generator: Any) -> bool:
+    return run_until(generator, False) is None
+
+
 def contains(values: Any, wanted: Any) -> bool:
     for value in values:  # noqa: SIM110
         if value == wanted:
@@ -281,6 +313,31 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: A
     for value in data:
         parts.append(torch.tensor(value) if dtype is None else torch.tensor(value, dtype=dtype))
     return stack(parts)
+
+
+def index_type(key: Any) -> Any:
+    """The dtype of a list of numbers as the index of a tensor, None for all else: known at
+    capture."""
+    raise AssertionError("never runs")
+
+
+def _indices(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple([_indices(part) for part in key])
+    dtype = index_type(key)
+    return key if dtype is None else tensor(key, dtype=dtype)
+
+
+def get(values: Any, key: Any) -> Any:
+    """`tensor[key]` with lists of numbers in the key"""
+    key = _indices(key)
+    return values[key]
+
+
+def put(values: Any, key: Any, value: Any) -> None:
+    """`tensor[key] = value`"""
+    key = _indices(key)
+    values[key] = value
 
 
 def rows(values: Any) -> Any:

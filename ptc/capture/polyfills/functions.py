@@ -1,20 +1,49 @@
-"""The polyfills: what the C functions of the same name do, in Python. Only ever traced."""
+"""The polyfills: what the C functions of the same name do, in Python. Only ever traced.
+
+Where data may decide how many elements there are, an iterator is a `map` rather than a generator,
+which would have to be run to its end.
+"""
+
+# ruff: noqa: C417, C419
 
 from __future__ import annotations
 
 from typing import Any
 
 _MISSING = object()
+_ENDLESS = 2**62
+
+
+def decided_by_data(iterable: Any) -> bool:
+    """Whether data decides how many elements there are: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def _sums(start: Any, step: Any) -> Any:
+    number = start
+    while True:
+        yield number
+        number += step
 
 
 def chain(*iterables: Any) -> Any:
-    for iterable in iterables:
-        yield from iterable
+    return chain_from_iterable(None, iterables)
 
 
 def chain_from_iterable(cls: Any, iterables: Any) -> Any:
+    known = iterables if isinstance(iterables, (list, tuple)) else ()
+    if any([decided_by_data(iterable) for iterable in known]):
+        iterables = [_joined(iterables)]
     for iterable in iterables:
-        yield from iterable
+        for element in iterable:  # noqa: UP028 (where it comes from may depend on data)
+            yield element
+
+
+def _joined(iterables: Any) -> Any:
+    result: list[Any] = []
+    for iterable in iterables:
+        result.extend(iterable)
+    return result
 
 
 def islice(iterable: Any, *args: Any) -> Any:
@@ -34,29 +63,32 @@ def islice(iterable: Any, *args: Any) -> Any:
 
 
 def product(*iterables: Any, repeat: int = 1) -> Any:
-    pools = [tuple(pool) for pool in iterables] * repeat
+    pools = [list(pool) for pool in iterables] * repeat
     rows: list[tuple[Any, ...]] = [()]
     for pool in pools:
         rows = [(*row, element) for row in rows for element in pool]
-    yield from rows
+    return iter(rows)
 
 
 def repeat(element: Any, times: Any = None) -> Any:
-    if times is None:
-        while True:
-            yield element
-    for _ in range(times):
-        yield element
+    return map(lambda _: element, range(_ENDLESS if times is None else times))
 
 
 def count(start: Any = 0, step: Any = 1) -> Any:
-    number = start
-    while True:
-        yield number
-        number += step
+    if isinstance(start, int) and isinstance(step, int) and step != 0:
+        return iter(range(start, _ENDLESS if step > 0 else -_ENDLESS, step))
+    return _sums(start, step)
 
 
 def cycle(iterable: Any) -> Any:
+    if isinstance(iterable, (list, tuple)) and iterable:
+        saved = list(iterable)
+        length = len(saved)
+        return map(lambda i: saved[i % length], range(_ENDLESS))
+    return _again_and_again(iterable)
+
+
+def _again_and_again(iterable: Any) -> Any:
     saved = []
     for element in iterable:
         yield element
@@ -69,8 +101,9 @@ def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
     iterator = iter(iterable)
     total = initial
     if initial is None:
-        total = next(iterator, _MISSING)
-        if total is _MISSING:
+        for total in iterator:  # noqa: B007
+            break
+        else:
             return
     yield total
     for element in iterator:
@@ -79,7 +112,20 @@ def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
 
 
 def combinations(iterable: Any, r: int) -> Any:
-    pool = tuple(iterable)
+    pool = list(iterable)
+    if r < 0:
+        raise ValueError("r must be non-negative")
+    if not decided_by_data(pool):
+        return _combinations(pool, r)
+    rows: list[tuple[Any, ...]] = [()]
+    for left in range(r - 1, -1, -1):
+        rows = [
+            (*row, i) for row in rows for i in range(row[-1] + 1 if row else 0, len(pool) - left)
+        ]
+    return iter([tuple([pool[i] for i in row]) for row in rows])
+
+
+def _combinations(pool: Any, r: int) -> Any:
     size = len(pool)
     if r > size:
         return
@@ -97,13 +143,25 @@ def combinations(iterable: Any, r: int) -> Any:
         yield tuple(pool[i] for i in indices)
 
 
+def combinations_with_replacement(iterable: Any, r: int) -> Any:
+    pool = list(iterable)
+    if r < 0:
+        raise ValueError("r must be non-negative")
+    rows: list[tuple[Any, ...]] = [()]
+    for _ in range(r):
+        rows = [(*row, i) for row in rows for i in range(row[-1] if row else 0, len(pool))]
+    return iter([tuple([pool[i] for i in row]) for row in rows])
+
+
 def permutations(iterable: Any, r: Any = None) -> Any:
-    pool = tuple(iterable)
-    size = len(pool)
-    length = size if r is None else r
-    for indices in product(range(size), repeat=length):
-        if len(set(indices)) == length:
-            yield tuple(pool[i] for i in indices)
+    pool = list(iterable)
+    length = len(pool) if r is None else r
+    if length < 0:
+        raise ValueError("r must be non-negative")
+    rows: list[tuple[Any, ...]] = [()]
+    for _ in range(length):
+        rows = [(*row, i) for row in rows for i in range(len(pool)) if i not in row]
+    return iter([tuple([pool[i] for i in row]) for row in rows])
 
 
 def starmap(function: Any, iterable: Any) -> Any:
@@ -135,14 +193,30 @@ def filterfalse(predicate: Any, iterable: Any) -> Any:
 
 def pairwise(iterable: Any) -> Any:
     iterator = iter(iterable)
-    previous = next(iterator, _MISSING)
+    for previous in iterator:  # noqa: B007
+        break
+    else:
+        return
     for element in iterator:
         yield previous, element
         previous = element
 
 
 def zip_longest(*iterables: Any, fillvalue: Any = None) -> Any:
-    iterators = [iter(iterable) for iterable in iterables]
+    if any([decided_by_data(iterable) for iterable in iterables]):
+        return _padded([list(iterable) for iterable in iterables], fillvalue)
+    return _longest([iter(iterable) for iterable in iterables], fillvalue)
+
+
+def _padded(columns: Any, fillvalue: Any) -> Any:
+    count = max([len(column) for column in columns])
+    return map(
+        lambda i: tuple([column[i] if i < len(column) else fillvalue for column in columns]),
+        range(count),
+    )
+
+
+def _longest(iterators: Any, fillvalue: Any) -> Any:
     while True:
         row = [next(iterator, _MISSING) for iterator in iterators]
         if all(element is _MISSING for element in row):
@@ -157,15 +231,15 @@ def compress(data: Any, selectors: Any) -> Any:
 
 
 def groupby(iterable: Any, key: Any = None) -> Any:
-    groups: list[Any] = []
-    for element in iterable:
-        value = element if key is None else key(element)
-        if groups and groups[-1][0] == value:
-            groups[-1][1].append(element)
-        else:
-            groups.append((value, [element]))
-    for value, members in groups:
-        yield value, iter(members)
+    values = list(iterable)
+    keys = values if key is None else [key(value) for value in values]
+    starts: list[int] = []
+    for i in range(len(values)):
+        if not starts or not (keys[starts[-1]] == keys[i]):  # noqa: SIM201 (as in itertools)
+            starts.append(i)
+    ends = starts[1:]
+    ends.append(len(values))
+    return map(lambda i: (keys[starts[i]], iter(values[starts[i] : ends[i]])), range(len(starts)))
 
 
 def tee(iterable: Any, n: int = 2) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import itertools
 import math
+import operator
 from typing import Any
 
 import pytest
@@ -85,3 +87,111 @@ def below_the_first(x: torch.Tensor) -> Any:
 def test_heapq_and_bisect(program: Any) -> None:
     inputs = _VALUES if program is not below_the_first else _VALUES[:4]
     check(program, *inputs)
+
+
+# -- itertools ------------------------------------------------------------------------------------
+
+_INTEGERS = [
+    torch.tensor(row) for row in ([3, 1, 2, 2, 5], [0, -1, -2, -3, -5], [1, 1, 7, 8, 8], [2] * 5)
+]
+
+
+def grouped(x: torch.Tensor) -> Any:
+    for key, group in itertools.groupby(_positive(x)):
+        print(key, len(list(group)))
+    known = [key for key, _ in itertools.groupby(x.tolist()) if key != 2]
+    odd = [(key, sum(group)) for key, group in itertools.groupby(_positive(x), lambda v: v % 2)]
+    return known, len(odd), sum(total for _, total in odd)
+
+
+def accumulated(x: torch.Tensor) -> Any:
+    values = _positive(x)
+    print(list(itertools.accumulate(values)), list(itertools.accumulate(values, max)))
+    return list(itertools.accumulate(values, operator.mul, initial=1))
+
+
+def chained(x: torch.Tensor) -> Any:
+    print(list(itertools.chain(_positive(x), [7], _positive(-x))))
+    for one, other in itertools.pairwise(_positive(x)):
+        print(one, other)
+    return list(itertools.chain.from_iterable([_positive(x), _positive(x)]))
+
+
+def combined(x: torch.Tensor) -> Any:
+    values = _positive(x)
+    print([one - other for one, other in itertools.combinations(values, 2)])
+    print([one - other for one, other in itertools.permutations(values, 2)])
+    print([one - other for one, other in itertools.combinations_with_replacement(values, 2)])
+    return sum(one * other for one, other in itertools.product(values, [1, 2]))
+
+
+def counted(x: torch.Tensor) -> Any:
+    values = _positive(x)
+    print([i * value for i, value in zip(itertools.count(1), values, strict=False)])
+    print([sign * value for sign, value in zip(itertools.cycle([1, -1]), values, strict=False)])
+    print([a + b for a, b in itertools.zip_longest(values, _positive(-x), fillvalue=100)])
+    print(list(itertools.islice(values, 1, None, 2)), list(itertools.repeat(4, len(values))))
+    print(list(itertools.takewhile(lambda value: value > 1, x.tolist())))
+    print(list(itertools.dropwhile(lambda value: value > 1, x.tolist())))
+    for i in itertools.count():
+        if i >= 4 or x[i] > 2:
+            return i
+    return None
+
+
+@pytest.mark.parametrize("program", [grouped, accumulated, chained, combined, counted])
+def test_itertools(program: Any) -> None:
+    check(program, *_INTEGERS)
+
+
+# -- generators that print and raise --------------------------------------------------------------
+
+
+def _shown(value: float) -> float:
+    print("value", value)
+    return value
+
+
+def told(x: torch.Tensor) -> Any:
+    kept = [i for i, value in enumerate(x.tolist()) if value > 1]
+    print(sum(x[i].item() for i in kept), sorted(_shown(value) for value in _positive(x)))
+    print(max((_shown(value) for value in x.tolist() if value > 1), default=0.0))
+    print(any(_shown(value) > 2 for value in _positive(x)))
+    return all(_shown(value) < 8 for value in _positive(x))
+
+
+def raises(x: torch.Tensor) -> Any:
+    return sum(math.log(value) for value in x.tolist() if value != 2)
+
+
+def handles(x: torch.Tensor) -> Any:
+    try:
+        total = sum(math.log(value) for value in x.tolist() if value != 2)
+    except ValueError as error:
+        return str(error)
+    return total
+
+
+@pytest.mark.parametrize("program", [told, raises, handles])
+def test_generators(program: Any) -> None:
+    check(program, *_VALUES[:4])
+
+
+# -- lists in tensor calls ------------------------------------------------------------------------
+
+
+def indexed(x: torch.Tensor) -> Any:
+    large = [i for i, value in enumerate(x.tolist()) if value > 2]
+    negative = [-1 - i for i in large]
+    kept = x.clone()
+    kept[large] = 0
+    other = torch.zeros(5, dtype=x.dtype)
+    other[negative] = x[large] * 2
+    rows = torch.arange(15.0).reshape(5, 3)
+    rows[large] += 1
+    flags = [bool(value > 2) for value in x.tolist()]
+    return kept, other, rows[large, 1], rows[:, [0, 2]], x[flags]
+
+
+def test_list_as_index() -> None:
+    check(indexed, *_VALUES[:4])
