@@ -7,7 +7,7 @@ agrees with what its start had. Knows what the items must look like, not what op
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, assert_never
 
 import torch
@@ -84,9 +84,15 @@ _CHANNELS = ("stdout", "stderr", "log", "warning")
 _CONVERSIONS = ("str", "repr", "format")
 
 
-def verify_control(program: ControlProgram) -> None:
-    """Check a program with control flow and its segments. Raises InternalError."""
-    _Verifier(program).verify()
+def verify_control(program: ControlProgram, *, every_path: bool = True) -> None:
+    """Check a program with control flow and its segments. Raises InternalError.
+
+    With `every_path`, a name must be shown to have a value on every path to where it is read. Flags
+    that are computed from each other can say more than what is followed here, so that a program of
+    many branches may be refused that is right; without, it is enough that something gives the name
+    a value, and the reference interpreter sees to the rest.
+    """
+    _Verifier(program, every_path).verify()
 
 
 class _Fault(Exception):
@@ -94,8 +100,10 @@ class _Fault(Exception):
 
 
 class _Verifier:
-    def __init__(self, program: ControlProgram) -> None:
+    def __init__(self, program: ControlProgram, every_path: bool) -> None:
         self._program = program
+        # What may be read though no path is shown to give it a value
+        self._trusted = frozenset[str]() if every_path else frozenset(_given(program))
         self._place: Location | None = program.location
         self._weights = {
             described.name: described.kind
@@ -121,9 +129,9 @@ class _Verifier:
         if end is None:
             return
         for output in program.outputs:
-            if not program.variants and output.value.name not in end:
+            if not program.variants and self._missing(output.value.name, end):
                 _shell_fault(f"output `{output.name}` has no value on some path to the end")
-        if program.selector is not None and program.selector.name not in end:
+        if program.selector is not None and self._missing(program.selector.name, end):
             _shell_fault(f"the selector `{program.selector.name}` has no value on some path")
 
     # -- the shell -----------------------------------------------------------------------------
@@ -269,8 +277,11 @@ class _Verifier:
     def _uses(self, item: Item, defined: frozenset[Fact]) -> None:
         again = (item.again.name,) if isinstance(item, While) else ()
         for variable in reads_of(item):
-            if variable.name not in defined and variable.name not in again:
+            if self._missing(variable.name, defined) and variable.name not in again:
                 raise _Fault(f"`{variable.name}` has no value on some path to here")
+
+    def _missing(self, name: str, defined: frozenset[Fact]) -> bool:
+        return name not in defined and name not in self._trusted
 
     def _switch(self, item: Switch, defined: Defined) -> Defined:
         _want(item.selector, INT)
@@ -286,7 +297,7 @@ class _Verifier:
         start = defined
         while True:
             end = self._body(item.body, start)
-            if end is not None and item.again.name not in end:
+            if end is not None and self._missing(item.again.name, end):
                 raise _Fault(f"`{item.again.name}` has no value at the end of the body")
             again = meet(start, where(end, item.again.name, True))
             if again == start:
@@ -346,7 +357,7 @@ class _Verifier:
         if id(item) not in self._checked:
             self._checked.add(id(item))
             self._verify_graph(item)
-        known = set(defined or ())
+        known = {*(defined or ()), *self._trusted}
         for described, node in placeholders_of(item.program):
             if described.kind is InputKind.SCALAR:
                 known |= symbols_of(node.meta["val"])
@@ -478,6 +489,17 @@ class _Verifier:
         where = f" at {place} {place.text.strip()}".rstrip() if place is not None else ""
         quoted = "\n".join(f"    {item_text(near)}" for near in (*before, item))
         raise InternalError("control", f"{message}{where}\n{quoted}") from None
+
+
+def _given(program: ControlProgram) -> Iterator[str]:
+    """Every name that some item gives a value."""
+    for item in walk(program.body):
+        if isinstance(item, Bind):
+            yield item.symbol
+        if isinstance(item, Segment):
+            yield from (output.name for output, _ in results_of(item.program))
+        read = {variable.name for variable in reads_of(item)}
+        yield from (v.name for v in variables_of(item) if v.name not in read)
 
 
 # --- checks of one item -------------------------------------------------------------------------

@@ -374,3 +374,17 @@ def test_the_shell() -> None:
     refused(b.finish(x, **two), "the selector `which` has no value on some path")
     state = (StateNumber(NumberVar("k", INT), "k", 0.5),)
     refused(b.finish(x, state=state), "`k` starts with 0.5, which is no int")
+
+
+def test_paths_need_not_be_followed() -> None:
+    """Whether the flag is set in one arm only is more than a caller may want to know."""
+    b, x = start()
+    then, _ = b.branch(C)
+    with b.inside(then):
+        (y,) = b.segment(lambda x: x * 2, [x], "y")
+    program = b.finish(y)
+    verify_control(program, every_path=False)
+    with b.inside(then):
+        b.segment(lambda y: y + 1, [b.variable("never", torch.float32, 2, 3)], "z")
+    with pytest.raises(InternalError, match="`never` has no value on some path to here"):
+        verify_control(program, every_path=False)
