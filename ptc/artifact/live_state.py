@@ -7,10 +7,12 @@ ended, and none of them leaves a trace. Must not know why the function is run.
 
 from __future__ import annotations
 
+import collections
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -35,20 +37,20 @@ class LiveState:
 
     def save(self) -> _Saved:
         contents = tuple(tensor.detach().clone() for tensor in self.tensors)
-        return _Saved(contents, tuple(_read(*place) for place in self.assigned))
+        return _Saved(contents, tuple(_restorer(_read(*place)) for place in self.assigned))
 
     def put(self, saved: _Saved) -> None:
         with torch.no_grad():
             for tensor, content in zip(self.tensors, saved.contents, strict=True):
                 tensor.copy_(content)
-        for place, value in zip(self.assigned, saved.attributes, strict=True):
-            _write(*place, value)
+        for place, restore in zip(self.assigned, saved.attributes, strict=True):
+            _write(*place, restore())
 
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
     contents: tuple[torch.Tensor, ...]
-    attributes: tuple[Any, ...]
+    attributes: tuple[Callable[[], Any], ...]  # what gives the value, with the content it had
 
 
 class Session:
@@ -69,6 +71,65 @@ class Session:
             self._left = self._state.save()
         finally:
             self._state.put(before)
+
+
+def _restorer(value: Any) -> Callable[[], Any]:
+    """What gives the same object back, with the content that it has now: code changes lists, dicts,
+    tensors and plain objects that attributes hold."""
+    contents = list(_contents(value))
+
+    def restored() -> Any:
+        for restore in contents:
+            restore()
+        return value
+
+    return restored
+
+
+def _contents(value: Any) -> Iterator[Callable[[], None]]:
+    """What puts back the content of each thing that `value` leads to."""
+    seen: dict[int, Any] = {}
+    pending = [value]
+    while pending:
+        found = pending.pop()
+        if id(found) in seen:
+            continue
+        seen[id(found)] = found
+        if isinstance(found, torch.Tensor):
+            yield partial(_copy, found, found.detach().clone())
+        elif isinstance(found, (list, collections.deque)):
+            yield partial(_refill, found, list(found))
+            pending += found
+        elif isinstance(found, tuple):
+            pending += found
+        else:
+            entries = found if isinstance(found, dict) else _attributes(found)
+            if entries is not None:
+                yield partial(_replace, entries, dict(entries))
+                pending += entries.values()
+
+
+def _attributes(value: Any) -> dict[Any, Any] | None:
+    """The attributes of an object that is no more than that."""
+    other = (type, torch.nn.Module, types.FunctionType, types.ModuleType)
+    attributes = getattr(value, "__dict__", None)
+    return attributes if type(attributes) is dict and not isinstance(value, other) else None
+
+
+def _copy(tensor: torch.Tensor, content: torch.Tensor) -> None:
+    if tensor.shape == content.shape:
+        with torch.no_grad():
+            tensor.copy_(content)
+
+
+def _refill(target: Any, items: list[Any]) -> None:
+    target.clear()
+    target.extend(items)
+
+
+def _replace(target: dict[Any, Any], entries: dict[Any, Any]) -> None:
+    target.clear()
+    target.update(entries)
 
 
 def _read(owner: Any, name: str) -> Any:

@@ -15,7 +15,7 @@ import torch
 
 from ptc.codegen.control_items import ItemWriter, SegmentCode, checked, tensor_type
 from ptc.codegen.control_liveness import Liveness, liveness
-from ptc.codegen.control_names import NUMBER_TYPES, Names, is_buffer, names_of
+from ptc.codegen.control_names import NUMBER_TYPES, Names, is_buffer, names_of, var_type
 from ptc.codegen.entry import ControlEntry
 from ptc.codegen.statements import string_literal
 from ptc.graph.control import (
@@ -156,6 +156,9 @@ class _Writer:
             lines.append(
                 f"{member} = load_as<{kind}>(&c->session->state[{self.states[state.path]}]);"
             )
+        for reference in program.references:
+            member, kind = self.names.of(reference.variable), var_type(reference.variable)
+            lines.append(f"share(c, &{member}, kept<{kind}>(c, {self.states[reference.path]}));")
         return lines
 
     def _buffers(self) -> list[tuple[str, int, torch.Tensor]]:
@@ -182,6 +185,9 @@ class _Writer:
             member = self.names.of(state.variable)
             place = f"&c->session->state[{self.states[state.path]}]"
             lines.append(f"memcpy({place}, &{member}, sizeof {member});")
+        for reference in self.entry.program.references:
+            member = self.names.of(reference.variable)
+            lines.append(checked(f"keep(c, {self.states[reference.path]}, &{member})"))
         return [*lines, "if (apart) return apart;"] if apart else lines
 
     def _apart(self) -> list[str]:

@@ -48,17 +48,18 @@ class Liveness:
 def liveness(program: ControlProgram) -> Liveness:
     """Where each tensor and list of the program dies."""
     buffers = frozenset(i.name for i in program.inputs if i.live is not None) & program.written
-    return _Analysis(buffers).run(program)
+    kept = frozenset(reference.variable.name for reference in program.references)
+    return _Analysis(buffers | kept).run(program)
 
 
 @dataclass(slots=True)
 class _Analysis:
-    buffers: Names  # their content is kept however the run ends
+    kept: Names  # from call to call, however the run ends
     found: Liveness = field(default_factory=Liveness)
 
     def run(self, program: ControlProgram) -> Liveness:
         outputs = _names(output.value for output in program.outputs)
-        needed = self.body(program.body, outputs | self.buffers)
+        needed = self.body(program.body, outputs | self.kept)
         inputs = frozenset(i.name for i in program.inputs if i.kind is InputKind.USER)
         self.found.before[id(program.body)] = inputs - needed
         return self.found
@@ -93,7 +94,7 @@ class _Analysis:
                 self.found.before[id(arm)] = joined - needed
             return joined
         if isinstance(item, Raise):
-            return reads(item) | self.buffers
+            return reads(item) | self.kept
         return (live - assigned(item)) | reads(item)
 
 

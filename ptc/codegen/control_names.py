@@ -141,7 +141,7 @@ def names_of(program: ControlProgram) -> Names:
             names.declare_as(described.name, "Tensor")
         elif described.kind is InputKind.SCALAR:
             names.declare(NumberVar(described.name, scalar_kind(value)))
-    for state in program.state:
+    for state in (*program.state, *program.references):
         names.declare(state.variable)
     for item in walk(program.body):
         if isinstance(item, Segment):

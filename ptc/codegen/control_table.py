@@ -13,6 +13,7 @@ import torch
 from ptc.codegen.characters import table
 from ptc.codegen.control import control_code
 from ptc.codegen.control_items import SegmentCode
+from ptc.codegen.control_names import var_type
 from ptc.codegen.control_texts import tables_of
 from ptc.codegen.cpp_types import DL_CODES
 from ptc.codegen.entry import AnyEntry, ControlEntry
@@ -24,6 +25,7 @@ from ptc.graph.control import (
     NumberKind,
     Raise,
     StateNumber,
+    StateReference,
     TextItem,
     walk,
 )
@@ -34,7 +36,9 @@ def control_codes(entries: Sequence[AnyEntry], weights: Sequence[str]) -> Contro
     """The code of all programs with control flow. Segments are the library's programs behind its
     entries, in the entries' order."""
     states = state_numbers(entries)
+    kept = kept_references(entries)
     places = {path: number for number, path in enumerate(states)}
+    places |= {path: number for number, path in enumerate(kept)}
     table = {name: number for number, name in enumerate(weights)}
     following = len(entries)
     codes = {}
@@ -47,7 +51,8 @@ def control_codes(entries: Sequence[AnyEntry], weights: Sequence[str]) -> Contro
             following += 1
         codes[number] = control_code(entry, number, segments, table, places)
     headers, declarations = _headers(entries)
-    return Controls(codes, headers, declarations, [_bits(s) for s in states.values()])
+    first = [_bits(s) for s in states.values()]
+    return Controls(codes, headers, declarations, first, [_kept_kind(r) for r in kept.values()])
 
 
 def _headers(entries: Sequence[AnyEntry]) -> tuple[list[str], list[str]]:
@@ -78,6 +83,28 @@ def state_numbers(entries: Sequence[AnyEntry]) -> dict[str, StateNumber]:
             for state in entry.program.state:
                 found.setdefault(state.path, state)
     return found
+
+
+def kept_references(entries: Sequence[AnyEntry]) -> dict[str, StateReference]:
+    """What else persists, by path, in the order of the session's slots."""
+    found: dict[str, StateReference] = {}
+    for entry in entries:
+        if isinstance(entry, ControlEntry):
+            for reference in entry.program.references:
+                found.setdefault(reference.path, reference)
+    return found
+
+
+def _kept_kind(reference: StateReference) -> str:
+    return _KEPT_KINDS.get(var_type(reference.variable), "KEPT_NUMBERS")
+
+
+_KEPT_KINDS = {
+    "Tensor": "KEPT_TENSOR",
+    "String": "KEPT_STRING",
+    "List<Tensor>": "KEPT_TENSORS",
+    "List<String>": "KEPT_STRINGS",
+}
 
 
 def _bits(state: StateNumber) -> str:

@@ -53,13 +53,14 @@ class Controls:
     """What the unit needs of programs with control flow.
 
     `codes` by entry number; `declarations` go before any of them. `states` are the first values of
-    Python numbers that persist, as 64-bit patterns.
+    Python numbers that persist, as 64-bit patterns; `kept` are the kinds of what else persists.
     """
 
     codes: Mapping[int, ControlCode] = field(default_factory=dict[int, ControlCode])
     headers: Sequence[str] = ()
     declarations: Sequence[str] = ()
     states: Sequence[str] = ()
+    kept: Sequence[str] = ()
 
 
 def host_unit(
@@ -103,6 +104,7 @@ def host_unit(
     lines += _entry_specs(entries, codes, weights, controls.codes)
     lines += _weight_specs(weights)
     lines += [*_table("StateSpec", "state_specs", [f"{{{bits}}}" for bits in controls.states]), ""]
+    lines += [*_table("uint8_t", "kept_kinds", list(controls.kept)), ""]
     lines += _feature_table(target)
     file = "nullptr" if weights_file is None else string_literal(weights_file)
     weight_table = "weight_specs" if weights else "nullptr"
@@ -112,6 +114,7 @@ def host_unit(
         f"    {len(weights)}, {weight_table}, {file}, needed_features,",
         f"    {len(controls.states)}, {'state_specs' if controls.states else 'nullptr'}, "
         f"{'free_control_memory' if controls.codes else 'nullptr'},",
+        f"    {len(controls.kept)}, {'kept_kinds' if controls.kept else 'nullptr'},",
         "};",
         "",
         "}  // namespace ptc",

@@ -40,9 +40,13 @@ _MESSAGE_BYTES = 1024
 
 
 def compile_native(call: CapturedCall) -> Execute:
-    """Run the program as a library. Raises CompileError for what cannot be lowered."""
+    """Run the program as a library; one that keeps tensors, strings or lists in the user's objects
+    by the interpreter. Raises CompileError for what cannot be lowered."""
     _require_no_gradients(call)
     live = live_program(call)
+    if live.program.references:
+        # A session's numbers are open to its process, the tensors and lists that it keeps are not
+        return _InterpretedProgram(live)
     built = pipeline.compile_control(live.program)
     require_own_tensors(built.compiled.loops.functional, live.replaced)
     STATISTICS.graphs += 1

@@ -316,6 +316,15 @@ class StateNumber:
     initial: int | float | bool
 
 
+@dataclass(frozen=True, slots=True)
+class StateReference:
+    """A tensor, string or list that is kept from call to call. It has no value in a new session;
+    the program tells by a kept number whether it has one."""
+
+    variable: TensorVar | TextVar | ListVar
+    path: str
+
+
 @dataclass(slots=True)
 class ControlProgram:
     """A whole program with control flow.
@@ -326,6 +335,7 @@ class ControlProgram:
                 and an output that a variant does not use has no meaning in it.
     written     names of inputs (user's tensors, buffers) that the program writes to: an input is
                 written in place, a buffer keeps its value in the session.
+    state       numbers kept from call to call; `references` what else is kept.
     dims        ranges of the symbols of the inputs; `sizes` those of all other symbols.
     assigned    as in CapturedProgram.
     """
@@ -342,6 +352,7 @@ class ControlProgram:
     variants: tuple[Structure, ...] = ()
     selector: NumberVar | None = None
     state: tuple[StateNumber, ...] = ()
+    references: tuple[StateReference, ...] = ()
     written: frozenset[str] = frozenset()
     name: str = "model"
     location: Location | None = None

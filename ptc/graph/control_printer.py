@@ -178,6 +178,9 @@ class _Printer:
             comment = f"{kept.variable.kind.value}  kept from call to call: {kept.path}"
             default = argument_text(kept.initial, {})
             lines.append(with_comment(f"    {self.name(kept.variable)}={default},", comment))
+        for reference in program.references:
+            comment = f"{var_type(reference.variable)}  kept from call to call: {reference.path}"
+            lines.append(with_comment(f"    {self.name(reference.variable)}=None,", comment))
         return lines
 
     def returned(self) -> None:
@@ -457,7 +460,7 @@ class _Printer:
 def _names(program: ControlProgram) -> Iterator[str]:
     """The names of all variables, and of the symbols that the program binds."""
     yield from (described.name for described in program.inputs)
-    yield from (kept.variable.name for kept in program.state)
+    yield from (kept.variable.name for kept in (*program.state, *program.references))
     for item in walk(program.body):
         yield from (variable.name for variable in variables_of(item))
         if isinstance(item, Segment):

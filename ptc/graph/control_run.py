@@ -73,7 +73,7 @@ def run(
     """The flat results; None for one that has no meaning in the variant taken.
 
     `tensors` has the user's tensors and numbers by input name, and may have weights in place of the
-    live ones. `state` is one session's: empty at first, after each call it has the kept numbers and
+    live ones. `state` is one session's: empty at first, after each call it has what is kept and
     the written buffers by name, also when the call raises. Tensors that the program writes are
     written in place. Raises the user's exceptions, CompileError PTC-A010 for inputs that do not
     fit, IntegerOverflow, and InternalError if the program is not what it says.
@@ -167,6 +167,9 @@ class _Interpreter:
         self.values.update(bind_sizes(names, program.values, shapes, program.dims))
         for kept in program.state:
             self.values[kept.variable.name] = state.get(kept.variable.name, kept.initial)
+        for reference in program.references:
+            if reference.variable.name in state:
+                self._set(reference.variable, state[reference.variable.name])
 
     def _check_apart(self, given: Sequence[Any]) -> None:
         """Programs are made for inputs that are different tensors."""
@@ -182,8 +185,9 @@ class _Interpreter:
         for described in self._program.inputs:
             if described.name in self._program.written and described.live is not None:
                 state[described.name] = self.values[described.name]
-        for kept in self._program.state:
-            state[kept.variable.name] = self.values[kept.variable.name]
+        for kept in (*self._program.state, *self._program.references):
+            if kept.variable.name in self.values:
+                state[kept.variable.name] = self.values[kept.variable.name]
 
     def outputs(self) -> list[Any]:
         program = self._program

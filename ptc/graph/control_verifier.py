@@ -124,7 +124,7 @@ class _Verifier:
         except (_Fault, TypeError) as fault:
             raise InternalError("control", str(fault)) from None
         entry = {described.name for described in program.inputs} - self._weights.keys()
-        entry |= {kept.variable.name for kept in program.state}
+        entry |= {kept.variable.name for kept in (*program.state, *program.references)}
         end = self._body(program.body, frozenset(entry) | self._entry)
         if end is None:
             return
@@ -182,7 +182,7 @@ class _Verifier:
         for described, value in zip(program.inputs, program.values, strict=True):
             if described.name not in self._weights:
                 self._declare(variable_of(described.name, value))
-        for kept in program.state:
+        for kept in (*program.state, *program.references):
             self._declare(kept.variable)
         for output in program.outputs:
             self._declare(output.value)

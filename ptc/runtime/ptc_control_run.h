@@ -79,6 +79,72 @@ inline int bind_size(Control* c, int64_t* to, int64_t value, int64_t lower, int6
   return c->fail(STATUS_RUNTIME, "a size that depends on data is out of the range the model was compiled for");
 }
 
+// --- what persists ------------------------------------------------------------------------------------
+
+enum KeptKind { KEPT_TENSOR, KEPT_STRING, KEPT_TENSORS, KEPT_STRINGS, KEPT_NUMBERS };
+
+// A variable that persists, of any type: all bits zero is "no value".
+struct KeptSlot {
+  Tensor tensor;
+};
+
+template <class T> inline T* kept(Control* c, int number) {
+  static_assert(sizeof(T) <= sizeof(KeptSlot), "a variable that does not fit its slot");
+  return (T*)((KeptSlot*)c->session->kept + number);
+}
+
+// Memory of the caller or of a weight becomes the session's own, for all who share it.
+inline int own_storage(Control* c, Storage* storage) {
+  if (!storage || storage->size_class >= 0) return STATUS_OK;
+  Storage* const made = c->memory->create(storage->bytes);
+  if (!made) return c->out_of_memory();
+  memcpy(made->data, storage->data, (size_t)storage->bytes);
+  char* const data = storage->data;
+  storage->data = made->data;
+  storage->size_class = made->size_class;
+  made->data = data;
+  made->size_class = -1;
+  c->memory->release(made);
+  return STATUS_OK;
+}
+inline int own(Control* c, const Tensor& t) { return own_storage(c, t.storage); }
+template <class T> inline int own(Control*, const T&) { return STATUS_OK; }
+inline int own(Control* c, const List<Tensor>& list) {
+  for (int64_t i = 0; list.data && i < list.count(); ++i)
+    if (const int status = own(c, list.items()[i])) return status;
+  return STATUS_OK;
+}
+
+template <class T> inline int keep(Control* c, int number, const T* value) {
+  share(c, kept<T>(c, number), value);
+  return own(c, *value);
+}
+
+static int make_kept(ptc_session* s) {
+  if (s->kept || !model_spec.kept_count) return STATUS_OK;
+  const int64_t bytes = model_spec.kept_count * (int64_t)sizeof(KeptSlot);
+  s->kept = allocate_bytes(bytes);
+  if (!s->kept) return STATUS_MEMORY;
+  memset(s->kept, 0, (size_t)bytes);
+  return STATUS_OK;
+}
+
+static void free_kept(ptc_session* s) {
+  if (!s->kept) return;
+  Control c = {s, s->memory, {}, &s->run};
+  for (int i = 0; i < model_spec.kept_count; ++i) {
+    switch (model_spec.kept_kinds[i]) {
+      case KEPT_TENSOR: drop(&c, kept<Tensor>(&c, i)); break;
+      case KEPT_STRING: drop(&c, kept<String>(&c, i)); break;
+      case KEPT_TENSORS: drop(&c, kept<List<Tensor>>(&c, i)); break;
+      case KEPT_STRINGS: drop(&c, kept<List<String>>(&c, i)); break;
+      default: drop(&c, kept<List<int64_t>>(&c, i));
+    }
+  }
+  free_bytes(s->kept);
+  s->kept = nullptr;
+}
+
 // --- results ------------------------------------------------------------------------------------------
 
 // The memory for result `t`: the caller's after a check, else a block of the session. Null with `status` set.
@@ -175,7 +241,8 @@ template <class Variables> inline int run_control(ptc_session* s, const EntrySpe
   const Message m = {s->error, sizeof s->error};
   if (!s->memory && (s->memory = (Memory*)allocate_bytes(sizeof(Memory))))
     memset((void*)s->memory, 0, sizeof(Memory));
-  Variables* const v = s->memory ? (Variables*)allocate_bytes(sizeof(Variables)) : nullptr;
+  const bool placed = s->memory && !make_kept(s);
+  Variables* const v = placed ? (Variables*)allocate_bytes(sizeof(Variables)) : nullptr;
   if (!v) return m.fail(PTC_E_MEMORY, "no memory for the call");
   memset((void*)v, 0, sizeof(Variables));
   s->run.message = "";
@@ -203,6 +270,7 @@ template <class Variables> inline int run_control(ptc_session* s, const EntrySpe
 }
 
 static void free_control_memory(ptc_session* s) {
+  free_kept(s);
   if (s->memory) s->memory->clear();
   free_bytes(s->memory);
   s->memory = nullptr;

@@ -119,6 +119,7 @@ static ptc_status reset_session(ptc_session* session) {
     if (spec.is_written) memcpy(session->weights[i], session->model->weights[i], (size_t)spec.bytes);
   }
   for (int i = 0; i < model_spec.state_count; ++i) session->state[i] = model_spec.states[i].initial;
+  if (model_spec.free_memory) model_spec.free_memory(session);
   return PTC_OK;
 }
 

@@ -113,6 +113,8 @@ struct ModelSpec {
   int32_t state_count;
   const StateSpec* states;
   void (*free_memory)(ptc_session* session);  // of programs with control flow; null: there are none
+  int32_t kept_count;  // tensors, strings and lists that persist
+  const uint8_t* kept_kinds;  // KeptKind of each
 };
 
 // What the library at hand is; defined by its host unit.
@@ -143,6 +145,7 @@ struct ptc_session {
   // structures the last result has, where text goes, the exception that ended the last run ("" if none did).
   ptc::Memory* memory;
   int64_t* state;
+  void* kept;  // tensors, strings and lists that persist: KeptSlot for each; null before the first run
   int32_t variant;
   ptc_emit emit;
   void* emit_user;

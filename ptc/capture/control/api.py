@@ -84,7 +84,7 @@ class _CallMachine(ControlMachine):
 
     def __init__(self, *, dynamic: Any, kept: Kept) -> None:
         super().__init__(dynamic=dynamic, kept=kept)
-        self.state = State(self, kept, keeps_unread=True)
+        self.state = State(self, kept, live=True)
         self.exceptions: dict[str, type[BaseException]] = {}
 
     def emit_raise(self, raised: Raised) -> None:
@@ -166,7 +166,7 @@ def _captured(
     raise GraphBreak("PTC-B003", "the values that an attribute keeps from call to call have no end")
 
 
-_MOST_CAPTURES = 12
+_MOST_CAPTURES = 24
 
 
 def _result(vm: ControlMachine, frame: Frame) -> Value | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.code import build_function
 from ptc.capture.guards import Namespace, Signature
 from ptc.capture.sources import AttributeSource, ItemSource, Source
+from ptc.capture.values.constants import is_immutable
 from ptc.graph.control import Assign, ControlProgram, TensorVar, walk
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ def _owner(place: Source) -> Source:
     return place.owner
 
 
+def _same_constant(value: Any, real: Any) -> bool:
+    return is_immutable(value) and type(value) is type(real) and value == real
+
+
 _ABSENT = object()
 
 
@@ -126,8 +131,9 @@ class _Keeper:
         def store(numbers: Mapping[str, Any], tensors: Mapping[str, Any]) -> None:
             for attribute, owner in zip(self._attributes, owners, strict=True):
                 name = attribute.source.name
-                value, real = attribute.value(numbers), getattr(owner, name)
-                if type(value) is not type(real) or value != real:
+                real = getattr(owner, name)
+                value = attribute.value(numbers, real)
+                if value is not real and not _same_constant(value, real):
                     object.__setattr__(owner, name, value)
             for name, place, owner in zip(self._replaced, self._places, places, strict=True):
                 if name not in tensors:

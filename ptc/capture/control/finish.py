@@ -290,9 +290,11 @@ def finish(
     described = None if arguments is None else arguments.structure(vm, _Arguments(vm))
     vm.writer.flush()
     body = vm.writer.root
+    vm.state.begin(body)
     wanted = {output.value.name for output in collector.outputs}
     # What is kept from call to call, others may read
-    wanted |= {kept.variable.name for kept in vm.state.numbers} | set(vm.homes.written)
+    kept = (*vm.state.numbers, *vm.state.references)
+    wanted |= {one.variable.name for one in kept} | set(vm.homes.written)
     _prune(body, wanted | ({variants.selector.name} if varies else set()))
     _close(vm, body, name)
     return ControlProgram(
@@ -308,12 +310,13 @@ def finish(
         variants=tuple(structures) if varies else (),
         selector=variants.selector if varies else None,
         state=tuple(vm.state.numbers),
+        references=tuple(vm.state.references),
         written=frozenset(vm.homes.written),
         name=name,
         location=frame.location(),
         notes=(*notes, *vm.notes),
         # In this process the objects are set by who makes the call
-        assigned=() if arguments is None else vm.effects.all_assigned(),
+        assigned=() if arguments is None else (*vm.effects.all_assigned(), *vm.state.places()),
     )
 
 

@@ -1,73 +1,119 @@
-"""State kept from call to call: numbers, strings and other constants in attributes that the program
-both reads and writes, and buffers that it replaces.
+"""State kept from call to call: attributes that the program both reads and writes, and buffers that
+it replaces.
 
 What is kept is only known when all of the program was seen, so capture starts again with what it
-found, until nothing new is found. A kept attribute is one or more number variables of the session:
-its number, or which of several constants it is. They are written where the program writes, so that
-an exception leaves what was written before it.
+found, until nothing new is found. A kept attribute is one of several forms (see `kept_forms`), in
+variables of the session (`kept_slots`). They are written where the program writes, so that an
+exception leaves what was written before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import collections
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control.arithmetic import KINDS, is_number, number_kind, operand
+from ptc.capture.control.kept_forms import (
+    Choice,
+    Constant,
+    Form,
+    Original,
+    Unkept,
+    form_of,
+    form_of_real,
+    is_simple,
+    joined,
+)
+from ptc.capture.control.kept_objects import built, variables_of
+from ptc.capture.control.kept_slots import Place, Table, fits
 from ptc.capture.control.tensors import declare
 from ptc.capture.errors import GraphBreak
 from ptc.capture.sources import AttributeSource
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
-from ptc.capture.values.constants import ConstantValue, is_immutable
-from ptc.capture.values.data_numbers import DataNumber
-from ptc.capture.values.objects import NO_OBJECT, Instance
+from ptc.capture.values.constants import is_immutable
+from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.objects import NO_OBJECT, Instance, ObjectValue
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import Assign, NumberKind, NumberVar, StateNumber, TensorVar
+from ptc.graph.control import (
+    Assign,
+    Body,
+    If,
+    NumberKind,
+    NumberVar,
+    StateNumber,
+    StateReference,
+    TensorVar,
+)
 from ptc.graph.program import InputKind
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
-
-#: What an attribute may be: a number of a kind, or a constant (in a list, for `==` by type too).
-Form = NumberKind | tuple[type, Any]
 
 
 @dataclass(slots=True)
 class Kept:
     """What one capture found, for the next: forms by attribute, names of replaced buffers, and of
     weights that are written in place, generators that are run to their end at once, and sizes of
-    inputs (by name, with the size) that are taken apart at the start."""
+    inputs (by name, with the size) that are taken apart at the start. `found` counts the forms."""
 
-    forms: dict[Hashable, list[Form]] = field(default_factory=dict[Hashable, list[Form]])
+    forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
     written: set[str] = field(default_factory=set[str])
     collected: set[CodeType] = field(default_factory=set[CodeType])
     splits: dict[tuple[str, int], None] = field(default_factory=dict[tuple[str, int], None])
+    found: int = 0
+
+    def add(self, key: Hashable, choice: Choice) -> None:
+        known = new = self.forms.get(key, ())
+        for form in choice:
+            new = joined(new, form)
+        if new != known:
+            self.forms[key] = new
+            self.found += 1
 
     def size(self) -> int:
         sets = (self.buffers, self.written, self.collected, self.splits)
-        return sum(map(len, (*self.forms.values(), *sets)))
+        return self.found + sum(map(len, sets))
 
     def copy(self) -> Kept:
-        forms = {key: list(forms) for key, forms in self.forms.items()}
         return Kept(
-            forms, set(self.buffers), set(self.written), set(self.collected), dict(self.splits)
-        )
+            dict(self.forms), set(self.buffers), set(self.written), set(self.collected),
+            dict(self.splits), self.found,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
 class _Slot:
-    """An attribute's variables in the session, and its value at the start of a call."""
+    """An attribute's variables in the session, and its value at the start of a call. `same` says
+    whether the attribute still holds the list that it held then, where somebody may ask."""
 
-    numbers: Mapping[NumberKind, NumberVar]
-    selector: NumberVar | None
-    forms: list[Form]
+    place: Place
     value: Value
-    source: AttributeSource
+    owner: Instance
+    name: str
+    original: Any
+    same: NumberVar | None
+
+    @property
+    def loaded(self) -> tuple[Value, ...]:
+        value = self.value
+        return value.alternatives if isinstance(value, ChoiceValue) else (value,)
+
+
+@dataclass(slots=True)
+class _Written:
+    """What the program writes to an attribute, as far as it was seen."""
+
+    owner: Instance
+    name: str
+    real: Any
+    choice: Choice
+    refused: bool = False  # something that no session keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,134 +122,201 @@ class KeptAttribute:
     it: which variables hold it, in what form."""
 
     source: AttributeSource
-    forms: tuple[Form, ...]
-    numbers: Mapping[NumberKind, NumberVar]
-    selector: NumberVar | None
+    place: Place
+    original: Any
+    same: NumberVar | None
 
-    def values(self, real: Any) -> dict[str, int | float | bool] | None:
+    def values(self, real: Any) -> dict[str, Any] | None:
         """The variables' values for an attribute; None if it has none of the forms."""
-        form = form_of(ConstantValue(real)) if is_immutable(real) else None
-        if form not in self.forms:
+        found: dict[str, Any] = {}
+        if self.same is not None:
+            found[self.same.name] = True
+        try:
+            variables_of(self.place, real, self.original, found)
+        except Unkept:
             return None
-        found: dict[str, int | float | bool] = {}
-        if self.selector is not None:
-            found[self.selector.name] = self.forms.index(form)
-        if isinstance(form, NumberKind):
-            found[self.numbers[form].name] = real
         return found
 
-    def value(self, variables: Mapping[str, Any]) -> Any:
-        """The attribute that these values of variables stand for."""
-        form = self.forms[0 if self.selector is None else variables[self.selector.name]]
-        return variables[self.numbers[form].name] if isinstance(form, NumberKind) else form[1]
+    def value(self, variables: Mapping[str, Any], real: Any) -> Any:
+        """What the attribute that is `real` becomes by these values of variables."""
+        new = built(self.place, variables, self.original)
+        if self.same is None or not variables[self.same.name] or type(new) is not type(real):
+            return new
+        if isinstance(real, (list, collections.deque)):
+            if any(a is not b for a, b in zip(real, new, strict=False)) or len(real) != len(new):
+                real.clear()
+                real.extend(new)
+            return real
+        return new
 
 
 class State:
-    """The kept state of one capture. With `keeps_unread`, attributes that no call reads are kept
-    as well: somebody outside may read them."""
+    """The kept state of one capture. With `live`, the real objects are at hand at each call: they
+    say what a call starts with, and attributes that no call reads are kept as well, as somebody
+    outside may read them."""
 
-    def __init__(self, vm: ControlMachine, known: Kept, *, keeps_unread: bool = False) -> None:
+    def __init__(self, vm: ControlMachine, known: Kept, *, live: bool = False) -> None:
         self.vm = vm
-        self._keeps_unread = keeps_unread
+        self._live = live
         self.known = known
         self.found = known.copy()
-        self.numbers: list[StateNumber] = []
+        self._table = Table(vm)
+        self._prologue = Body()
         self._slots: dict[Hashable, _Slot] = {}
-        self._read: set[Hashable] = set()
-        self._written: dict[Hashable, tuple[Instance, str, list[Form]]] = {}
+        self._read: dict[Hashable, tuple[Instance, str, Any]] = {}
+        self._written: dict[Hashable, _Written] = {}
+
+    @property
+    def numbers(self) -> list[StateNumber]:
+        return self._table.numbers
+
+    @property
+    def references(self) -> list[StateReference]:
+        return self._table.references
 
     # -- attributes ----------------------------------------------------------------------------
 
     def read(self, owner: Instance, name: str, real: Any) -> Value | None:
         """The value of a kept attribute; None if it is as capture finds it."""
         key = self._key(owner, name)
-        self._read.add(key)
+        self._read[key] = (owner, name, real)
         if key not in self.known.forms:
             return None
         return self._slot(key, owner, name, real).value
 
+    def keeps(self, owner: Instance, name: str) -> bool:
+        return self._key(owner, name) in self.known.forms
+
     def write(self, owner: Instance, name: str, value: Value) -> None:
-        """An attribute of an object from outside is written."""
+        """An attribute is written."""
         if owner.source is None or owner.obj is NO_OBJECT:
+            self.changed(owner)
             return
         real = getattr(owner.obj, "__dict__", {}).get(name, NO_OBJECT)
-        if real is NO_OBJECT or not is_immutable(real):
-            return
-        value = self.vm.settle(value)
-        if not (is_number(value) or isinstance(value, ConstantValue)):
+        if real is NO_OBJECT:
             return
         key = self._key(owner, name)
-        forms = self._written.setdefault(key, (owner, name, [form_of(ConstantValue(real))]))[2]
-        if form_of(value) not in forms:
-            forms.append(form_of(value))
-        if key in self.known.forms:
-            self._store(self._slot(key, owner, name, real), value)
+        written = self._written.get(key)
+        if written is None:
+            choice = self._initial(owner, name, real)
+            written = self._written[key] = _Written(owner, name, real, choice)
+        self._note(key, written, value)
 
-    def _store(self, slot: _Slot, value: Value) -> None:
-        form = form_of(value)
-        if form not in slot.forms:
-            return  # capture starts again
-        writer = self.vm.writer
-        if isinstance(form, NumberKind):
-            writer.compute(Assign(slot.numbers[form], operand(self.vm, value)))
-        if slot.selector is not None:
-            writer.compute(Assign(slot.selector, slot.forms.index(form)))
+    def changed(self, container: Value) -> None:
+        """The content of a list or object changed, which an attribute may hold."""
+        for key, slot in self._slots.items():
+            current = slot.owner.attrs.get(slot.name)
+            if current is None or not any(part is container for part in _parts(current)):
+                continue
+            written = self._written.get(key)
+            if written is None:
+                choice = self._initial(slot.owner, slot.name, slot.original)
+                written = _Written(slot.owner, slot.name, slot.original, choice)
+                self._written[key] = written
+            self._note(key, written, current)
+
+    def _note(self, key: Hashable, written: _Written, value: Value) -> None:
+        """Note the form of what an attribute is now, and write it to the session."""
+        value = self.vm.settle(value)
+        try:
+            form = form_of(self.vm, value, self._original(written.real))
+            written.choice = joined(written.choice, form)
+        except Unkept:
+            written.refused = True
+            return
+        if key in self.known.forms:
+            slot = self._slot(key, written.owner, written.name, written.real)
+            self._refuse_shared(slot, value)
+            if fits(slot.place.choice, form):  # else capture starts again
+                self._table.store(slot.place, value, self._original(written.real))
+            if slot.same is not None:
+                same = any(value is one for one in slot.loaded)
+                self.vm.writer.add(Assign(slot.same, same))
+
+    def _refuse_shared(self, slot: _Slot, value: Value) -> None:
+        """Each attribute is kept by itself: an object that changes is in one of them only."""
+        mutable = [part for part in _parts(value) if isinstance(part, (ListValue, ObjectValue))]
+        for other in self._slots.values():
+            current = other.owner.attrs.get(other.name)
+            if other is slot or current is None:
+                continue
+            shared = {id(part) for part in _parts(current)} & {id(part) for part in mutable}
+            if shared:
+                raise GraphBreak(
+                    "PTC-B003",
+                    f"{slot.name!r} and {other.name!r} hold one object, to be kept from call to "
+                    "call",
+                    "give each attribute an object of its own",
+                )
 
     @staticmethod
     def _key(owner: Instance, name: str) -> Hashable:
         return (id(owner.obj), name)
 
+    @staticmethod
+    def _original(real: Any) -> Any:
+        """The object that is known by its identity; None of those that are made of values."""
+        return NO_OBJECT if isinstance(_form_or_none(real), Form) else real
+
+    def _initial(self, owner: Instance, name: str, real: Any) -> Choice:
+        return (_form_or_none(real) or Original(),)
+
     def _slot(self, key: Hashable, owner: Instance, name: str, real: Any) -> _Slot:
         slot = self._slots.get(key)
         if slot is None:
-            slot = self._slots[key] = self._made(key, owner, name, real)
+            slot = self._slots[key] = self._made(self.known.forms[key], owner, name, real)
         return slot
 
-    def _made(self, key: Hashable, owner: Instance, name: str, real: Any) -> _Slot:
-        assert owner.source is not None
-        source = AttributeSource(owner.source, name)
-        path = self.vm.builder.path(source)
-        forms = self.known.forms[key]
-        initial = form_of(ConstantValue(real))
-        kinds = [form for form in forms if isinstance(form, NumberKind)]
-        numbers: dict[NumberKind, NumberVar] = {}
-        copies: dict[NumberKind, DataNumber] = {}
-        for kind in kinds:
-            start = real if kind is initial else _zero(kind)
-            label = path if len(kinds) == 1 else f"{path}.{kind.value}"
-            numbers[kind], copies[kind] = self._variable(label, kind, start)
-        if len(forms) == 1:
-            return _Slot(numbers, None, forms, copies[kinds[0]], source)
-        selector, chosen = self._variable(f"{path}.which", NumberKind.INT, forms.index(initial))
-        alternatives = tuple(
-            copies[form] if isinstance(form, NumberKind) else ConstantValue(form[1])
-            for form in forms
-        )
-        return _Slot(numbers, selector, forms, ChoiceValue(chosen.var, alternatives), source)
-
-    def _variable(self, path: str, kind: NumberKind, initial: Any) -> tuple[NumberVar, DataNumber]:
-        """A number of the session, and its value at the start of the call."""
+    def _made(self, choice: Choice, owner: Instance, name: str, real: Any) -> _Slot:
         vm = self.vm
-        kept = NumberVar(vm.builder._unique(f"state.{path}"), kind)  # pyright: ignore[reportPrivateUsage]
-        copy = NumberVar(vm.writer.name("n"), kind)
-        vm.writer.root.items.insert(0, Assign(copy, kept))
-        self.numbers.append(StateNumber(kept, path, initial))
-        return kept, DataNumber(copy)
+        assert owner.source is not None
+        path = vm.builder.path(AttributeSource(owner.source, name))
+        simple = is_simple(choice)
+        place = self._table.place(choice, path, real if simple else NO_OBJECT)
+        original = self._original(real)
+        same = None
+        if self._live and isinstance(real, (list, collections.deque)):
+            same = self._table.number(f"{path}.same", NumberKind.BOOL, True)
+        with vm.writer.inside(self._prologue):
+            outside = None
+            if Original() in choice or not (simple or self._live):
+                outside = vm.wrap(real, owner.attribute_source(name))
+            if outside is not None and not self._live:
+                self._begin(place, path, outside, original)
+            value = self._table.load(place, outside)
+        return _Slot(place, value, owner, name, real, same)
+
+    def _begin(self, place: Place, path: str, first: Value, original: Any) -> None:
+        """Write what a new session starts with."""
+        vm = self.vm
+        begun = self._table.number(f"{path}.begun", NumberKind.BOOL)
+        known = NumberVar(vm.writer.name("n"), NumberKind.BOOL)
+        vm.writer.add(Assign(known, begun))
+        body = Body()
+        with vm.writer.inside(body):
+            self._table.clear(place)
+            self._table.store(place, first, original)
+            vm.writer.add(Assign(begun, True))
+        vm.writer.add(If(known, Body(), body, None, "first call"))
 
     # -- buffers -------------------------------------------------------------------------------
 
-    def replace(self, real: torch.Tensor, value: Value, source: Any) -> bool:
+    def replace(
+        self, real: torch.Tensor, value: Value, source: Any, *, may_differ: bool = False
+    ) -> bool:
         """A tensor from outside (a buffer, a tensor in an attribute) is replaced by another one of
-        its kind. False if the session cannot keep that."""
+        its kind. False if the session cannot keep that, or keeps it with `may_differ` as it does
+        other values."""
         vm = self.vm
         old = vm.wrap(real, source)
         value = vm.settle(value)
         if not isinstance(old, TensorValue) or not isinstance(value, TensorValue):
             return False
         name = declare(vm, old).name
-        if (old.fake.dtype, old.fake.dim()) != (value.fake.dtype, value.fake.dim()) or not all(
-            vm.same_size(a, b) for a, b in zip(old.fake.shape, value.fake.shape, strict=True)
-        ):
+        if not self._same_kind(old, value):
+            if may_differ:
+                self.found.buffers.discard(name)
+                return False
             raise GraphBreak(
                 "PTC-B003",
                 f"`{name}` is replaced by {value.describe()}, to be kept from call to call",
@@ -223,44 +336,91 @@ class State:
             return TensorVar(name, value.fake) if name in self.known.written else None
         var = TensorVar(self.vm.writer.name("t"), value.fake)
         self.vm.homes.written[name] = None
-        self.vm.writer.root.items.insert(0, Assign(var, TensorVar(name, value.fake)))
+        self._prologue.items.append(Assign(var, TensorVar(name, value.fake)))
         return var
+
+    def _same_kind(self, old: TensorValue, value: TensorValue) -> bool:
+        if (old.fake.dtype, old.fake.dim()) != (value.fake.dtype, value.fake.dim()):
+            return False
+        pairs = zip(old.fake.shape, value.fake.shape, strict=True)
+        return all(self.vm.same_size(a, b) for a, b in pairs)
 
     # -- the end -------------------------------------------------------------------------------
 
+    def begin(self, root: Body) -> None:
+        """Put what reads the session's variables at the start of the program."""
+        root.items[:0] = self._prologue.items
+        self._prologue.items.clear()
+
     def finished(self) -> Kept:
         """What is kept, as far as this capture saw."""
-        for key, (_, _, forms) in self._written.items():
-            if key not in self._read and not self._keeps_unread:
+        self._find_contents()
+        for key, written in self._written.items():
+            if (key not in self._read and not self._live) or written.refused:
                 continue
-            if len(forms) == 1 and not isinstance(forms[0], NumberKind):
-                continue
-            known = self.found.forms.setdefault(key, [])
-            known += [form for form in forms if form not in known]
+            first, *others = written.choice
+            if others or not isinstance(first, Constant):
+                self.found.add(key, written.choice)
         return self.found
+
+    def _find_contents(self) -> None:
+        """Lists from outside whose content changes."""
+        places = {owner.attribute_source(name): key for key, (owner, name, _) in self._read.items()}
+        for entry, value in self.vm.effects.log.items():
+            key = places.get(value.source) if entry[0] == "content" else None
+            if key is None or key in self._written:
+                continue
+            owner, name, real = self._read[key]
+            form = _form_or_none(real)
+            if form is not None and isinstance(real, (list, collections.deque)):
+                self._written[key] = _Written(owner, name, real, (form,))
 
     def attributes(self) -> tuple[KeptAttribute, ...]:
         """The attributes that this program keeps."""
         return tuple(
-            KeptAttribute(slot.source, tuple(slot.forms), slot.numbers, slot.selector)
+            KeptAttribute(
+                AttributeSource(slot.owner.source, slot.name),  # type: ignore[arg-type]
+                slot.place,
+                self._original(slot.original),
+                slot.same,
+            )
             for slot in self._slots.values()
         )
+
+    def places(self) -> list[tuple[Any, str]]:
+        """The objects whose attributes are kept, with their names."""
+        return [(slot.owner.obj, slot.name) for slot in self._slots.values()]
 
     def handled(self) -> set[tuple[int, str]]:
         """Attributes (by the value of their owner) that the session keeps."""
         return {
-            (id(owner), name)
-            for key, (owner, name, _) in self._written.items()
-            if key in self.known.forms
+            (id(written.owner), written.name)
+            for key, written in self._written.items()
+            if key in self.known.forms and not written.refused
         }
 
 
-def form_of(value: Value) -> Form:
-    if is_number(value):
-        return number_kind(value)
-    constant = value.constant()
-    return (type(constant), constant)
+def _form_or_none(real: Any) -> Form | None:
+    """The form of what is made of values alone: an object of a class of the user's is known by its
+    identity, as it may be used by another name."""
+    made_of_values = is_immutable(real) or isinstance(
+        real, (torch.Tensor, tuple, list, collections.deque)
+    )
+    try:
+        return form_of_real(real) if made_of_values else None
+    except Unkept:
+        return None
 
 
-def _zero(kind: NumberKind) -> Any:
-    return {int: 0, float: 0.0, bool: False}[next(t for t, k in KINDS.items() if k is kind)]
+def _parts(value: Any) -> Iterator[Value]:
+    """A value and what is in it."""
+    yield value
+    inner: Any = ()
+    if isinstance(value, ChoiceValue):
+        inner = value.alternatives
+    elif isinstance(value, (TupleValue, ListValue)):
+        inner = value.items
+    elif isinstance(value, ObjectValue) and value.obj is NO_OBJECT:
+        inner = value.attrs.values()
+    for part in inner:
+        yield from _parts(part)

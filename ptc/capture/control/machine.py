@@ -290,6 +290,7 @@ class ControlMachine(TorchMachine):
         return self.choose(SizeTruth(condition)) == 0
 
     def tensor_truth(self, value: TensorValue) -> bool:
+        tensors.require_current(self, value)
         return self.choose(TensorTruth(value)) == 0
 
     def number_truth(self, number: DataNumber) -> bool:
@@ -531,6 +532,7 @@ class ControlMachine(TorchMachine):
 
     def version(self, value: TensorValue) -> int:
         """Changes when the tensor is written to."""
+        tensors.require_current(self, value)
         return tensors.version(self.homes.base(value))
 
     def decide_value(self, condition: Any) -> bool:
@@ -713,6 +715,7 @@ class ControlMachine(TorchMachine):
     def list_changed(self, value: Any) -> None:
         self.lists.changed(value)
         super().list_changed(value)
+        self.state.changed(value)
 
     # -- from outside --------------------------------------------------------------------------
 
@@ -721,11 +724,16 @@ class ControlMachine(TorchMachine):
 
     def attribute_set(self, owner: Any, name: str, value: Value) -> None:
         real = getattr(owner.obj, "__dict__", {}).get(name)
-        if isinstance(real, torch.Tensor) and owner.source is not None:
-            if self.state.replace(real, value, owner.attribute_source(name)):
-                self.kept_writes.add((id(owner), name))
-            return
-        self.state.write(owner, name, value)
+        replaced = (
+            isinstance(real, torch.Tensor)
+            and owner.source is not None
+            and not self.state.keeps(owner, name)
+            and self.state.replace(real, value, owner.attribute_source(name), may_differ=True)
+        )
+        if replaced:
+            self.kept_writes.add((id(owner), name))
+        else:
+            self.state.write(owner, name, value)
 
     def buffer_set(self, module: Any, name: str, value: Value) -> None:
         mapping = module.attribute(self, "_buffers")

@@ -212,6 +212,8 @@ class Merger:
         return first
 
     def _dict(self, place: Place, contents: list[dict[Any, Any]]) -> dict[Any, Any]:
+        if place.owner is self.vm.homes.stale:
+            return {key: one for content in contents for key, one in content.items()}
         if self.vm.is_fact_table(place.owner):
             first, *rest = contents
             return {
@@ -259,7 +261,7 @@ class Merger:
             raise Unmergeable("a list has different lengths in the arms")
         return [self._held(contents)]
 
-    def _held(self, contents: list[list[Any]]) -> lists.ListState:
+    def _held(self, contents: list[list[Any]], empty: lists.Form = lists.EMPTY) -> lists.ListState:
         """A list whose length data decides, in variables that each arm assigns."""
         vm = self.vm
         rows = [one for content in contents for one in taken(content)]
@@ -272,7 +274,7 @@ class Merger:
             raise Unmergeable(
                 f"a list has different lengths in the arms, and would hold {why}"
             ) from None
-        form = form or lists.EMPTY
+        form = form or empty
         result = lists.ListState(form, lists.new_vars(vm, form))
         self._taken += rows
         for number, content in enumerate(contents):
@@ -335,10 +337,10 @@ class Merger:
         try:
             resolved = [self._resolved(*pair) for pair in enumerate(contents)]
             form = lists.common_form(self.vm, resolved)
-            states = [self._held_in(*pair) for pair in enumerate(values)]
+            assert form is not None
+            states = [self._held_in(*pair, form) for pair in enumerate(values)]
         except (lists.Unlistable, Unmergeable):
             return None
-        assert form is not None
         result = lists.ListState(form, lists.new_vars(self.vm, form))
         for number, state in enumerate(states):
             for leaf in self.states[number].leaves:
@@ -358,8 +360,9 @@ class Merger:
             for item in content
         ]
 
-    def _held_in(self, number: int, value: Any) -> lists.ListState:
-        """The variables of a list, which it gets if it has none yet."""
+    def _held_in(self, number: int, value: Any, empty: lists.Form) -> lists.ListState:
+        """The variables of a list, which it gets if it has none yet: of the form `empty` if no
+        element is known."""
         place = Place("list", value.items)
         known = self._cells.get(place.key())
         if known is not None and lists.is_state(known[1]):
@@ -371,13 +374,14 @@ class Merger:
         if born(value.items) > self.began:
             self._taken += taken(here)
             here = self._resolved(number, here)
-            form = lists.common_form(self.vm, [here]) or lists.EMPTY
+            form = lists.common_form(self.vm, [here]) or empty
             state = lists.ListState(form, lists.new_vars(self.vm, form))
             for leaf in self.states[number].leaves:
                 with self.vm.at_end_of(leaf):
                     lists.give(self.vm, state, here)
         else:
-            state = self._held([self._items(n, value) for n in range(len(self.states))])
+            contents = [self._items(n, value) for n in range(len(self.states))]
+            state = self._held(contents, empty)
         self._cells[place.key()] = (place, [state])
         return state
 
