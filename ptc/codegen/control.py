@@ -173,6 +173,10 @@ class _Writer:
     def _leave(self) -> list[str]:
         apart = self._apart()
         lines = [*apart]
+        # Before buffers get their new content: what is kept may be what a buffer was
+        for reference in self.entry.program.references:
+            member = self.names.of(reference.variable)
+            lines.append(checked(f"keep(c, {self.states[reference.path]}, &{member})"))
         lines += [
             checked(f"settle_buffer(c, &{self.names.of(name)}, c->session->weights[{weight}])")
             for name, weight, _ in self._buffers()
@@ -185,9 +189,6 @@ class _Writer:
             member = self.names.of(state.variable)
             place = f"&c->session->state[{self.states[state.path]}]"
             lines.append(f"memcpy({place}, &{member}, sizeof {member});")
-        for reference in self.entry.program.references:
-            member = self.names.of(reference.variable)
-            lines.append(checked(f"keep(c, {self.states[reference.path]}, &{member})"))
         return [*lines, "if (apart) return apart;"] if apart else lines
 
     def _apart(self) -> list[str]:

@@ -30,6 +30,7 @@ from ptc.capture.control.kept_forms import (
 )
 from ptc.capture.control.kept_objects import built, variables_of
 from ptc.capture.control.kept_slots import Place, Table, fits
+from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.tensors import declare
 from ptc.capture.errors import GraphBreak
 from ptc.capture.sources import AttributeSource
@@ -180,6 +181,7 @@ class State:
         """The value of a kept attribute; None if it is as capture finds it."""
         key = self._key(owner, name)
         self._read[key] = (owner, name, real)
+        self._refuse_second_name(key, name, real)
         if key not in self.known.forms:
             return None
         return self._slot(key, owner, name, real).value
@@ -213,12 +215,33 @@ class State:
                 choice = self._initial(slot.owner, slot.name, slot.original)
                 written = _Written(slot.owner, slot.name, slot.original, choice)
                 self._written[key] = written
-            self._note(key, written, current)
+            if isinstance(container, DataListValue):
+                self._note_list(written, current, container)
+            else:
+                self._note(key, written, current)
+
+    def _note_list(self, written: _Written, current: Value, changed: DataListValue) -> None:
+        """Note what a list that variables hold has become. The session has a reference to it."""
+        for value in getattr(current, "alternatives", (current,)):
+            if any(part is changed for part in _parts(value)):
+                try:
+                    form = form_of(self.vm, value, self._original(written.real))
+                    written.choice = joined(written.choice, form)
+                except Unkept:
+                    written.refused = True
+
+    def deleted(self, owner: Instance, name: str) -> None:
+        """An attribute is deleted, which no session keeps."""
+        key = self._key(owner, name)
+        real = getattr(owner.obj, "__dict__", {}).get(name)
+        self._written.setdefault(key, _Written(owner, name, real, ())).refused = True
 
     def _note(self, key: Hashable, written: _Written, value: Value) -> None:
         """Note the form of what an attribute is now, and write it to the session."""
         value = self.vm.settle(value)
         try:
+            if any(part.source is not None for part in _parts(value) if _is_list(part)):
+                raise Unkept("a list that has another name outside")
             form = form_of(self.vm, value, self._original(written.real))
             written.choice = joined(written.choice, form)
         except Unkept:
@@ -235,19 +258,23 @@ class State:
 
     def _refuse_shared(self, slot: _Slot, value: Value) -> None:
         """Each attribute is kept by itself: an object that changes is in one of them only."""
-        mutable = [part for part in _parts(value) if isinstance(part, (ListValue, ObjectValue))]
+        kinds: tuple[type, ...] = (ListValue, ObjectValue)
+        kinds = (*kinds, DataListValue) if self._live else kinds
+        mutable = [part for part in _parts(value) if isinstance(part, kinds)]
         for other in self._slots.values():
             current = other.owner.attrs.get(other.name)
             if other is slot or current is None:
                 continue
-            shared = {id(part) for part in _parts(current)} & {id(part) for part in mutable}
-            if shared:
-                raise GraphBreak(
-                    "PTC-B003",
-                    f"{slot.name!r} and {other.name!r} hold one object, to be kept from call to "
-                    "call",
-                    "give each attribute an object of its own",
-                )
+            if {id(part) for part in _parts(current)} & {id(part) for part in mutable}:
+                raise _two_names(slot.name, other.name)
+
+    def _refuse_second_name(self, key: Hashable, name: str, real: Any) -> None:
+        """A list that is kept is read by the name that it is kept by."""
+        if not isinstance(real, (list, collections.deque)):
+            return
+        for other, (_, its_name, its) in self._read.items():
+            if its is real and other != key and {key, other} & self.known.forms.keys():
+                raise _two_names(name, its_name)
 
     @staticmethod
     def _key(owner: Instance, name: str) -> Hashable:
@@ -281,6 +308,8 @@ class State:
             outside = None
             if Original() in choice or not (simple or self._live):
                 outside = vm.wrap(real, owner.attribute_source(name))
+                if _is_list(outside):
+                    del vm.wrapped[id(real)]  # what finds it again has another name for it
             if outside is not None and not self._live:
                 self._begin(place, path, outside, original)
             value = self._table.load(place, outside)
@@ -351,6 +380,18 @@ class State:
         """Put what reads the session's variables at the start of the program."""
         root.items[:0] = self._prologue.items
         self._prologue.items.clear()
+        for slot in self._slots.values():
+            if isinstance(slot.original, (list, collections.deque)):
+                other = self.vm.wrapped.get(id(slot.original))
+                if other is not None:
+                    raise _two_names(slot.name, str(other.source))
+        written = self._table.written_weight(self.found.written)
+        if written is not None:
+            raise GraphBreak(
+                "PTC-B003",
+                f"an attribute keeps `{written}` itself, which later calls write to",
+                "assign a copy (`.clone()`)",
+            )
 
     def finished(self) -> Kept:
         """What is kept, as far as this capture saw."""
@@ -410,6 +451,18 @@ def _form_or_none(real: Any) -> Form | None:
         return form_of_real(real) if made_of_values else None
     except Unkept:
         return None
+
+
+def _two_names(one: str, other: str) -> GraphBreak:
+    return GraphBreak(
+        "PTC-B003",
+        f"{one!r} and {other!r} hold one object, to be kept from call to call",
+        "give each attribute an object of its own",
+    )
+
+
+def _is_list(value: Value) -> bool:
+    return isinstance(value, (ListValue, DataListValue))
 
 
 def _parts(value: Any) -> Iterator[Value]:

@@ -34,6 +34,7 @@ from ptc.capture.control.kept_forms import (
 )
 from ptc.capture.control.list_forms import new_vars, tuple_items
 from ptc.capture.control.list_rows import take
+from ptc.capture.control.tensors import storage
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict, BornList
 from ptc.capture.values.choices import ChoiceValue
@@ -86,6 +87,7 @@ class Table:
         self._vm = vm
         self.numbers: list[StateNumber] = []
         self.references: list[StateReference] = []
+        self._kept_storages: set[int] = set()
 
     # -- making --------------------------------------------------------------------------------
 
@@ -276,6 +278,7 @@ class Table:
                 vm.writer.add(Assign(held.vars[0], vm.text_variable(value)))
             case Tensor():
                 assert isinstance(value, TensorValue)
+                self._kept_storages.add(storage(vm.homes.base(value).fake))
                 vm.writer.add(Assign(held.vars[0], vm.lists.tensor(value)))
             case Row():
                 state = self._as_row(value, form)
@@ -294,6 +297,21 @@ class Table:
                 pass
             case _:
                 assert_never(form)
+
+    def written_weight(self, names: set[str]) -> str | None:
+        """One of these weights that a tensor which is kept may be; None if there is none."""
+        homes, pools = self._vm.homes, self._vm.lists.pools()
+        reached, pending = set[int](), list(self._kept_storages)
+        while pending:
+            found = pending.pop()
+            if found not in reached and found not in pools:
+                reached.add(found)
+                pending += homes.shares.get(found, ())
+        for value, described in homes.inputs.items():
+            written = described.name in names and described.live is not None
+            if written and storage(value.fake) in reached:
+                return described.name
+        return None
 
     def _as_row(self, value: Any, row: Row) -> lists.ListState:
         """The list held by variables of this form from here on: the session has a reference to it,

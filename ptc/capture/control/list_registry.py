@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control import list_rows, lists
+from ptc.capture.control import list_rows, lists, tensors
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.torch_tensor import TensorValue
@@ -128,6 +128,10 @@ class Lists:
                 self._vm.fakes.empty([1], dtype, like.fake.device), None
             )
         return self._pools[dtype]
+
+    def pools(self) -> set[int]:
+        """The storages that stand for all tensors in lists."""
+        return {tensors.storage(pool.fake) for pool in self._pools.values()}
 
     def clear(self) -> None:
         tables: tuple[Any, ...] = (

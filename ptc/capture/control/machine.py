@@ -37,6 +37,7 @@ from ptc.capture.control import (
     tensors,
     text,
 )
+from ptc.capture.control.carrying import Uncarriable
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance, run_arm
 from ptc.capture.control.kept import Kept, State
@@ -62,7 +63,7 @@ from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
 from ptc.capture.values.callables import FunctionValue
-from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
+from ptc.capture.values.choices import MISSING, ChoiceValue, LostValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import GeneratorValue
@@ -595,6 +596,11 @@ class ControlMachine(TorchMachine):
         self.state.found.collected.add(generator.frame.code)
         return super().lost(generator)
 
+    def lost_object(self, value: LostValue) -> BaseException:
+        if value.loop is None:
+            return super().lost_object(value)
+        return Uncarriable(value.loop, value.what)
+
     def resume_generator(
         self, frame: Frame, value: Value | None, exception: Value | None
     ) -> Value | None:
@@ -734,6 +740,10 @@ class ControlMachine(TorchMachine):
             self.kept_writes.add((id(owner), name))
         else:
             self.state.write(owner, name, value)
+
+    def attribute_deleted(self, owner: Any, name: str) -> None:
+        if owner.source is not None:
+            self.state.deleted(owner, name)
 
     def buffer_set(self, module: Any, name: str, value: Value) -> None:
         mapping = module.attribute(self, "_buffers")

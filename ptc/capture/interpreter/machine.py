@@ -23,6 +23,7 @@ from ptc.capture.rebuild import Rebuilder
 from ptc.capture.sources import Source, fixed, is_guarded
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import ClassValue, FunctionValue
+from ptc.capture.values.choices import LostValue
 from ptc.capture.values.constants import IMMUTABLE_TYPES, ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.exceptions import ExceptionValue
@@ -405,6 +406,9 @@ class Machine:
     def attribute_set(self, owner: Any, name: str, value: Value) -> None:
         """An attribute was written."""
 
+    def attribute_deleted(self, owner: Any, name: str) -> None:
+        """An attribute was deleted."""
+
     def buffer_set(self, module: Any, name: str, value: Value) -> None:
         """A buffer of a module was replaced."""
 
@@ -414,6 +418,14 @@ class Machine:
             "PTC-B006",
             f"{generator.describe()} has come to different places, which data decides, and goes on",
             "make a list of its elements first",
+        )
+
+    def lost_object(self, value: LostValue) -> BaseException:
+        """An object is asked for that an iteration of a loop on data made, and a later one not."""
+        return GraphBreak(
+            "PTC-B006",
+            f"the loop carries {value.what}, whose kind changes from one iteration to the next",
+            "give it one type and one number of dimensions before the loop",
         )
 
     def collected(self, frame: Frame) -> int | None:

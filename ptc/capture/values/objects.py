@@ -104,6 +104,7 @@ class Instance(Value):
         else:
             vm.journal.put(self.attrs, name, DELETED)
         vm.effects.attribute_written(self, name)
+        vm.attribute_deleted(self, name)
 
     def attribute_names(self, vm: Machine) -> list[str]:
         """The keys of the instance dictionary, in order."""

@@ -222,7 +222,76 @@ class Words(nn.Module):
         return x
 
 
+class Average(nn.Module):
+    """What a buffer was before it is replaced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("average", torch.zeros(3))
+        self.previous: Any = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        change = x if self.previous is None else x - self.previous
+        self.previous = self.average
+        self.average = self.average * 0.5 + x
+        return change * 2 if x.sum() < 0 else change
+
+
+class InPlace(nn.Module):
+    """One tensor in two attributes, written to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one: Any = None
+        self.other: Any = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.one is None:
+            self.one = x * 1
+            self.other = self.one
+        else:
+            self.one.add_(x)
+        if x.sum() < 0:
+            raise ValueError("negative")
+        return x + self.other
+
+
+class Optional(nn.Module):
+    """A list that is there or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.items: Any = None
+
+    def forward(self, x: torch.Tensor) -> Any:
+        if self.items is None:
+            self.items = []
+        self.items.append(x)
+        if x.sum() < 0:
+            self.items = None
+            return x, 0
+        if len(self.items) > 2:
+            del self.items[0]
+        return torch.stack(self.items).sum(0), len(self.items)
+
+
+class Nested(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.state: Any = (None, [0, 0], "a")
+
+    def forward(self, x: torch.Tensor) -> Any:
+        last, counts, name = self.state
+        counts[0] += 1
+        if x.sum() > 4:
+            self.state = (x, [counts[0], counts[1] + 1], name + "b")
+        if x.sum() < 0:
+            raise ValueError(name)
+        return (x if last is None else x + last), counts[0], counts[1], name
+
+
 MODULES = (
+    Average, InPlace, Optional, Nested,
     Previous, Tracker, Exits, History, Window, Stack, Pairs, Holder, Cell, Cache, Rows, Words,
 )  # fmt: skip
 
@@ -237,7 +306,7 @@ def test_the_program_keeps_what_eager_keeps(module: type[nn.Module]) -> None:
     compare(eager(case), interpreted(case))
 
 
-@pytest.mark.parametrize("module", [Tracker, History, Holder, Cache, Words])
+@pytest.mark.parametrize("module", [Tracker, History, Holder, Cache, Average, InPlace])
 def test_a_library_keeps_what_eager_keeps(module: type[nn.Module], tmp_path: Path) -> None:
     case = case_of(module)
     compare(eager(case), library(case, tmp_path, check=True))
@@ -292,3 +361,53 @@ class Twice(nn.Module):
 def test_one_object_in_two_attributes_is_refused() -> None:
     with pytest.raises(CompileError, match="hold one object"):
         capture_program(Twice().eval(), (CALLS[0],))
+
+
+class Shared(nn.Module):
+    """One list by two names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one: list[int] = []
+        self.other = self.one
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            self.one.append(1)
+        return x * len(self.other)
+
+
+class Written(nn.Module):
+    """A buffer itself, which later calls write to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("average", torch.zeros(3))
+        self.previous: Any = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        change = x if self.previous is None else x - self.previous
+        self.previous = self.average
+        self.average.mul_(0.5).add_(x)
+        return change * 2 if x.sum() < 0 else change
+
+
+class Deleted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 1
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() < 0:
+            self.count = self.count + 1
+            del self.count
+        return x
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [(Shared, "hold one object"), (Written, "keeps `average` itself"), (Deleted, "'count'")],
+)
+def test_what_no_session_keeps_is_refused(module: type[nn.Module], message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        capture_program(module().eval(), (CALLS[0],))
