@@ -286,6 +286,8 @@ class Carried:
                 ("local", name),
                 f"`{name}`",
                 lambda state, name=name: state.frame[2].get(name, MISSING),  # type: ignore[union-attr]
+            if self.vm.homes.is_note(place.owner):
+                continue  # what an iteration leaves is looked at when it is assigned
                 lambda value, name=name: frame.locals.__setitem__(name, value),
                 MISSING,
                 initial,

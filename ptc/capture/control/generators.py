@@ -19,7 +19,7 @@ from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue
-from ptc.capture.values.iterators import GeneratorValue
+from ptc.capture.values.iterators import GeneratorValue, IteratorValue
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -110,6 +110,8 @@ _TAKES_ALL: dict[int, int] = {
         math.prod,
     )
 } | {id(str.join): 1}  # fmt: skip
+#: Those that are traced for lists, but not for what else may be iterated over.
+_TAKES_LISTS = {id(str.join)}
 _TRUTHS = {id(any): data_lists.any_yielded, id(all): data_lists.all_yielded}
 
 
@@ -145,6 +147,13 @@ def taking_call(
     if place is None or len(args) <= place:
         return None
     value = vm.settle(args[place])
+    if (
+        id(function) in _TAKES_LISTS
+        and vm.has_data_length(value)
+        and isinstance(value, IteratorValue)
+    ):
+        rest = CallWithout(vm.wrap_fixed(function), args[:place], args[place + 1 :], kwargs)
+        return vm.call(vm.wrap_fixed(data_lists.listed), [rest, value])
     if not isinstance(value, GeneratorValue) or not is_collected(vm, value):
         return None
     if id(function) in _TRUTHS:

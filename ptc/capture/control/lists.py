@@ -312,15 +312,16 @@ def widened(vm: ControlMachine, owner: DataListValue, value: Value) -> Value:
             its = form_of(vm, value)
         except Unlistable as why:
             raise refusal(why) from None
+    content: list[Any] = [state]
     try:
         form = joined(vm, state.form, its)
     except Unlistable as why:
         if not is_empty(vm, owner) or not vm.lists.alone(state.name):
             raise refusal(why) from None
-        form = its
+        form, content = its, []
     if form is not state.form:
         new = ListState(form, new_vars(vm, form))
-        give(vm, new, [] if len(new.vars) != len(state.vars) else [state])
+        give(vm, new, content)
         count = vm.lists.lengths.get(state.name)
         become(vm, owner, new)
         if count is not None:
@@ -616,6 +617,7 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
         for item in list(other.items):
             owner.append(vm, item)
         return
+    content: list[Any] = [owner.state]
     try:
         form = joined(vm, owner.state.form, other.state.form)
     except Unlistable as why:
@@ -623,7 +625,7 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
             return
         if not is_empty(vm, owner) or not vm.lists.alone(owner.state.name):
             raise refusal(why) from None
-        form = other.state.form
+        form, content = other.state.form, []
     if owner.maxlen is not None:
         raise GraphBreak("PTC-B006", "a deque with a bound is extended by a list of unknown length")
     try:
@@ -632,7 +634,7 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
         raise refusal(why) from None
     if form is not owner.state.form:
         new = ListState(form, new_vars(vm, form))
-        give(vm, new, [owner.state] if len(new.vars) == len(owner.state.vars) else [])
+        give(vm, new, content)
         become(vm, owner, new)
     mine, its = vm.lists.lengths.get(owner.state.name), vm.lists.lengths.get(other.state.name)
     source_state = converted(vm, other.state, owner.state.form)

@@ -9,7 +9,7 @@ gets its lasting form in the first iterations, which are then left in front of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import place_flow
@@ -18,6 +18,7 @@ from ptc.capture.control.states import Exit, Outcome, Point, State, here, take
 from ptc.capture.control.unrolling import unrolls
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
+from ptc.capture.values.births import now
 from ptc.graph.control import Body, NumberKind, NumberVar, While
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class LoopContext:
     peel: int = 0
     arrivals: int = 0
     region: bool = False
+    began: int = field(default_factory=now)
 
 
 class DataLoop(BaseException):
@@ -155,6 +157,7 @@ def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops)
             )  # fmt: skip
         finally:
             vm.loops.remove(inner)
+        inner.began = now()
         again = outcome.pop(back, None)
         if again is None:
             vm.writer.body.items.extend(body.items)  # it never comes back: no loop

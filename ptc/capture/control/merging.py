@@ -212,7 +212,7 @@ class Merger:
         return first
 
     def _dict(self, place: Place, contents: list[dict[Any, Any]]) -> dict[Any, Any]:
-        if place.owner is self.vm.homes.stale:
+        if self.vm.homes.is_note(place.owner):
             return {key: one for content in contents for key, one in content.items()}
         if self.vm.is_fact_table(place.owner):
             first, *rest = contents

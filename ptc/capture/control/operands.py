@@ -18,7 +18,7 @@ from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
-from ptc.graph.control import NumberKind
+from ptc.graph.control import Assign, Body, NumberKind, NumberVar, Switch
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -87,6 +87,28 @@ def _settle_variable(vm: ControlMachine, frame: Frame, name: Any) -> None:
             frame.locals[name] = settled
     elif value is MISSING:
         del frame.locals[name]
+    elif isinstance(value, ChoiceValue):
+        frame.locals[name] = _as_number(vm, value)
+
+
+def _as_number(vm: ControlMachine, choice: ChoiceValue) -> Value:
+    """A choice that is known to be one of several numbers of a kind as a number."""
+    possible = vm.possible.get(choice.selector.name)
+    if possible is None:
+        return choice
+    numbers = [choice.alternatives[index] for index in sorted(possible)]
+    if not all(map(arithmetic.is_number, numbers)) or len({one.cls for one in numbers}) != 1:
+        return choice
+    if len(numbers) == 1:
+        return numbers[0]
+    target = NumberVar(vm.writer.name("n"), arithmetic.number_kind(numbers[0]))
+    nothing = ConstantValue(numbers[0].cls())
+    arms = tuple(
+        Body([Assign(target, arithmetic.operand(vm, one if n in possible else nothing))])
+        for n, one in enumerate(choice.alternatives)
+    )
+    vm.writer.add(Switch(choice.selector, arms, None, "choice"))
+    return DataNumber(target)
 
 
 def _prepare_call(vm: ControlMachine, frame: Frame, instruction: Instruction) -> None:

@@ -17,6 +17,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
 from ptc.capture.polyfills import data_lists, torch_functions
 from ptc.capture.values.base import Value
+from ptc.capture.values.births import now
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
@@ -25,6 +26,7 @@ from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import NumberKind, NumberVar, ReadItem, TensorVar
 from ptc.graph.program import InputKind, ProgramInput
 from ptc.graph.symbols import expression_of
+from ptc.support.diagnostics import Location
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -38,7 +40,9 @@ class Homes:
     `owner` is the first tensor known of each storage, `variables` holds the ones in a variable,
     `inputs` are the program's own inputs in order. `written`
     names inputs that the program writes to. `shares` says which storages may be the same one at run
-    time, `copied` which are copies where Python has a view.
+    time, `copied` which are copies where Python has a view, or have such copies. `results` came of
+    a merge, with the moment of it. `stale` are copies of views whose base was written to since: no
+    tensor any more that the program has.
     """
 
     def __init__(self) -> None:
@@ -48,10 +52,16 @@ class Homes:
         self.written: dict[str, None] = {}
         self.shares: dict[int, set[int]] = {}
         self.copied: dict[int, str] = {}
+        self.results: dict[int, int] = {}
+        self.stale: dict[int, tuple[str, tuple[Location, ...]]] = {}
 
     def clear(self) -> None:
         for table in (self.owner, self.variables, self.inputs):
             table.clear()
+
+    def is_note(self, owner: Any) -> bool:
+        """Whether this is a table of what holds of tensors that some path has."""
+        return owner is self.results or owner is self.stale
 
     def register(self, value: TensorValue) -> None:
         self.owner.setdefault(storage(value.fake), value)
@@ -103,6 +113,7 @@ def declare(vm: ControlMachine, value: TensorValue) -> ProgramInput:
 
 def tensor_node(vm: ControlMachine, value: TensorValue) -> torch.fx.Node:
     """The node of a tensor in the open block."""
+    require_current(vm, value)
     block = vm.writer.block
     own = value.known_node()
     if own is not None and own.graph is block.graph:
@@ -186,6 +197,7 @@ def tensor_home(vm: ControlMachine, value: TensorValue) -> TensorVar | None:
 
 def tensor_variable(vm: ControlMachine, value: TensorValue, *, dense: bool = False) -> TensorVar:
     """A variable with the tensor: its own, or one with a copy. `dense`: in row-major order."""
+    require_current(vm, value)
     ordered = not dense or row_major(vm, value.fake)
     if value.source is not None and vm.homes.base(value) is value:
         declare(vm, value)
@@ -241,6 +253,7 @@ def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorV
     """Note that `result` is one of several tensors at run time, or a copy of a view."""
     homes = vm.homes
     mine = storage(result.fake)
+    vm.journal.put(homes.results, mine, now())
     for source in sources:
         its = storage(source.fake)
         if (
@@ -298,16 +311,49 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
     partners = homes.shares.get(key)
     if partners is None:
         return
-    copied = next((homes.copied[k] for k in (key, *partners) if k in homes.copied), None)
-    if copied is not None:
-        raise GraphBreak(
-            "PTC-B018",
-            f"{base.describe()} is written to, and is a view of another tensor in one arm of a "
-            "branch on data",
-            "write to a copy (`.clone()`)",
-        )
+    if any(k in homes.copied for k in (key, *partners)):
+        for copy in _copies(vm, base):
+            vm.journal.put(homes.stale, copy, (base.describe(), vm.stack_locations()))
     vm.journal.replace_dict(vm.items, {})  # what was read may be of the tensor by another name
     vm.writer.flush()
+
+
+def _copies(vm: ControlMachine, base: TensorValue) -> list[int]:
+    """The storages that are copies of views of a tensor which is written to. Refuses where they
+    could be used again unseen."""
+    homes = vm.homes
+    key = storage(base.fake)
+    reached = {key}
+    rest = [key]
+    while rest:
+        new = homes.shares.get(rest.pop(), set()) - reached
+        reached |= new
+        rest += new
+    began = max((context.began for context in vm.loops if context.region), default=0)
+    copies = [one for one in reached if one in homes.results]
+    lasting = any(homes.results[one] < began for one in copies)
+    listed = not vm.lists.pools().isdisjoint(reached)
+    if key in homes.results or lasting or listed:
+        raise _written_view(base.describe(), ())
+    return copies
+
+
+def _written_view(described: str, stack: tuple[Location, ...]) -> GraphBreak:
+    stopped = GraphBreak(
+        "PTC-B018",
+        f"{described} is written to, and is a view of another tensor in one arm of a branch on "
+        "data",
+        "write to a copy (`.clone()`)",
+    )
+    stopped.stack = stack
+    return stopped
+
+
+def require_current(vm: ControlMachine, value: TensorValue) -> None:
+    """Refuse the use of a copy of a view whose base was written to."""
+    stale = vm.homes.stale.get(storage(value.fake))
+    if stale is not None:
+        raise _written_view(*stale)
 
 
 # -- data read into Python ------------------------------------------------------------------------
@@ -315,6 +361,7 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
 
 def read_item(vm: ControlMachine, value: TensorValue) -> Value:
     """`tensor.item()`"""
+    require_current(vm, value)
     number = known_number(value.fake)
     if number is not None:
         return ConstantValue(number)

@@ -12,7 +12,7 @@ from ptc.capture.api import capture_program
 from ptc.graph.control import ControlProgram
 from ptc.graph.control_run import run_structured
 from ptc.support.diagnostics import CompileError
-from tests.capture.control.checking import check
+from tests.capture.control.checking import check, run
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, interpreted
 
@@ -106,3 +106,94 @@ def test_inputs_that_share_memory_are_not_taken_apart() -> None:
             run_structured(captured, {"x": x, "y": y}, {})
         assert caught.value.code == "PTC-R016"
     assert memory.equal(torch.arange(5.0))
+
+
+def elements(x: torch.Tensor) -> Any:
+    """A view in one arm, written back to where it came from."""
+    values = x.clone()
+    for i in range(5):
+        values[i] = values[i] * 2 if values[i] > 2 else values[i]
+    return values
+
+
+def elements_by_data(x: torch.Tensor, n: torch.Tensor) -> Any:
+    values = x.clone()
+    for i in range(int(n)):
+        values[i] = values[i] * 2 if values[i] > 2 else values[i]
+        values[0] += values[i]
+    return values
+
+
+def test_a_view_in_one_arm_is_written_back() -> None:
+    rows = [torch.tensor([3.0, 1.0, 2.0, 5.0, 2.0]), torch.tensor([0.0, -1.0, 4.0, 4.0, -5.0])]
+    check(elements, *rows)
+    check(elements_by_data, *((row, torch.tensor(n)) for row in rows for n in (5, 0, 2)))
+
+
+def used_after_writing(x: torch.Tensor) -> Any:
+    values = x.clone()
+    first = values[0] if x[0] > 1 else values[1] + 1
+    values += 1
+    return first
+
+
+def written_in_an_arm(x: torch.Tensor) -> Any:
+    values = x.clone()
+    first = values[0] if x[0] > 1 else values[1] + 1
+    if x[1] > 0:
+        values += 1
+    return first
+
+
+def read_again(x: torch.Tensor) -> Any:
+    flags = x > 1
+    first = flags[0] if x[0] > 1 else ~flags[1]
+    found = 1 if first else 0
+    flags.logical_not_()
+    return found + 2 if first else found
+
+
+def from_before_the_loop(x: torch.Tensor) -> Any:
+    values = x.clone()
+    first, found = values[0] if x[0] > 1 else values[1] + 1, 0.0
+    for _ in range(int(x[2])):
+        found += float(first)
+        values += 1
+    return found
+
+
+def carried(x: torch.Tensor) -> Any:
+    values, found = x.clone(), 0.0
+    first = values[0] if x[0] > 1 else values[1] + 1
+    for _ in range(int(x[2])):
+        found += float(first)
+        first = values[1] if values[1] > 3 else values[2] * 2
+        values += 1
+    return found
+
+
+def in_a_list(x: torch.Tensor) -> Any:
+    values, firsts = x.clone(), []
+    for _ in range(int(x[2])):
+        firsts.append(values[0] if x[0] > 1 else values[1] + 1)
+    values += 1
+    return torch.stack(firsts)
+
+
+def through_the_copy(x: torch.Tensor) -> Any:
+    values = x.clone()
+    part = values[:2] if x[0] > 1 else values[1:3] + 1
+    part += 1
+    return values
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        used_after_writing, written_in_an_arm, read_again, from_before_the_loop, carried,
+        in_a_list, through_the_copy,
+    ],
+)  # fmt: skip
+def test_a_view_in_one_arm_is_not_used_after_its_base_was_written(program: Any) -> None:
+    with pytest.raises(CompileError, match="PTC-B018"):
+        run(program, torch.tensor([3.0, 1.0, 2.0, 5.0, 2.0]))

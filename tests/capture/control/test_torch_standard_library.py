@@ -195,3 +195,41 @@ def indexed(x: torch.Tensor) -> Any:
 
 def test_list_as_index() -> None:
     check(indexed, *_VALUES[:4])
+
+
+def joined(x: torch.Tensor) -> Any:
+    large = [i for i, value in enumerate(x.tolist()) if value > 1]
+    print(", ".join(map(str, large)), "-".join(str(i) for i in reversed(large)))
+    print("".join(chr(65 + i) for i in filter(lambda i: i != 1, large)))
+    if large:
+        raise ValueError(f"large: {', '.join(map(str, large))}")
+
+
+def mapped(x: torch.Tensor) -> Any:
+    raised = list(map(lambda v: v + 1, filter(lambda v: v > 0, x.tolist())))  # noqa: C417
+    return raised, max(map(operator.neg, raised), default=0.0)
+
+
+@pytest.mark.parametrize("program", [joined, mapped])
+def test_map_and_filter(program: Any) -> None:
+    check(program, *_VALUES[:4])
+
+
+def spans(x: torch.Tensor) -> Any:
+    """Numbers known at capture, or none, beside numbers of data."""
+    found, start = [], None
+    for i, tag in enumerate(x.tolist()):
+        if tag == 1:
+            if start is not None:
+                found.append((start, i))
+            start = i
+        elif tag == 2 and start is not None:
+            found.append((start, i))
+            start = None
+    if start is not None:
+        found.append((start, 5))
+    return [first for first, _ in found], sum(last - first for first, last in found)
+
+
+def test_rows_of_known_numbers_and_others() -> None:
+    check(spans, *_INTEGERS, torch.tensor([1, 1, 2, 3, 1]))
