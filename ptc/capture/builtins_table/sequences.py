@@ -6,7 +6,7 @@ import collections
 from typing import Any
 
 from ptc.capture.builtins_table.iteration import sort_values
-from ptc.capture.errors import GraphBreak
+from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.interpreter.machine import Machine
 from ptc.capture.interpreter.operators import native_compare
@@ -75,16 +75,23 @@ def _append(vm: Machine, self: Value, value: Value) -> None:
     _as_list(self).append(vm, value)
 
 
-@builtin(list.extend, collections.deque.extend, list.__iadd__, collections.deque.__iadd__)
-def _extend(vm: Machine, self: Value, iterable: Value) -> Value:
+@builtin(list.extend, collections.deque.extend)
+def _extend(vm: Machine, self: Value, iterable: Value) -> None:
     target = _as_list(self)
     target.assign(vm, [*target.items, *vm.unpack(iterable)])
+
+
+@builtin(list.__iadd__, collections.deque.__iadd__)
+def _inplace_add(vm: Machine, self: Value, iterable: Value) -> Value:
+    _extend(vm, self, iterable)
     return self
 
 
 @builtin(list.insert, collections.deque.insert)
 def _insert(vm: Machine, self: Value, index: Value, value: Value) -> None:
     target = _as_list(self)
+    if target.maxlen is not None and len(target.items) >= target.maxlen:
+        raise vm.exception(IndexError, "deque already at its maximum size")
     items = list(target.items)
     items.insert(vm.as_index(index), value)
     target.assign(vm, items)
@@ -144,7 +151,7 @@ def _remove(vm: Machine, self: Value, value: Value) -> None:
     target = _as_list(self)
     position = _find(vm, target, value)
     if position is None:
-        raise vm.exception(ValueError, "list.remove(x): x not in list")
+        raise _not_found(vm, target, value, "remove")
     target.assign(vm, target.items[:position] + target.items[position + 1 :])
 
 
@@ -160,7 +167,17 @@ def _find(
     return None
 
 
-@builtin(list.index, tuple.index)
+def _not_found(vm: Machine, target: SequenceValue, value: Value, method: str) -> Raised:
+    """The ValueError of a value that is not in a sequence; lists show it in `index` only."""
+    base = _base(target)
+    if base is collections.deque or (base is list and method == "index"):
+        text = f"{vm.repr(value).constant()} is not in {base.__name__}"
+    else:
+        text = f"{base.__name__}.{method}(x): x not in {base.__name__}"
+    return vm.exception(ValueError, text)
+
+
+@builtin(list.index, tuple.index, collections.deque.index)
 def _index(
     vm: Machine, self: Value, value: Value, start: Value | None = None, stop: Value | None = None
 ) -> Value:
@@ -171,9 +188,7 @@ def _index(
     last = last + len(self.items) if last < 0 else last
     position = _find(vm, self, value, first, last)
     if position is None:
-        if isinstance(self, TupleValue):
-            raise vm.exception(ValueError, "tuple.index(x): x not in tuple")
-        raise vm.exception(ValueError, f"{vm.repr(value).constant()} is not in list")
+        raise _not_found(vm, self, value, "index")
     return ConstantValue(position)
 
 
@@ -214,8 +229,7 @@ def _sort(
     target.assign(vm, sort_values(vm, list(target.items), key, reverse))
 
 
-# -- special methods, also reached by `super()` and subclasses
-# --------------------------------------
+# -- special methods, also reached by `super()` and subclasses ------------------------------------
 
 
 @builtin(list.__getitem__, tuple.__getitem__, collections.deque.__getitem__)
@@ -270,7 +284,11 @@ def _base(value: SequenceValue) -> type:
     return list if isinstance(value, ListValue) else tuple
 
 
-@builtin(list.__mul__, tuple.__mul__, list.__rmul__, tuple.__rmul__)
+@builtin(
+    list.__mul__, tuple.__mul__, collections.deque.__mul__,
+    list.__rmul__, tuple.__rmul__,
+    collections.deque.__rmul__,  # pyright: ignore[reportAttributeAccessIssue]  (typeshed lacks it)
+)  # fmt: skip
 def _repeat(vm: Machine, self: Value, count: Value) -> Value:
     assert isinstance(self, SequenceValue)
     if not vm.has_index(count):
@@ -279,7 +297,7 @@ def _repeat(vm: Machine, self: Value, count: Value) -> Value:
     return self.like(vm, self.items * vm.as_index(count))
 
 
-@builtin(list.__imul__)
+@builtin(list.__imul__, collections.deque.__imul__)
 def _inplace_repeat(vm: Machine, self: Value, count: Value) -> Value:
     target = _as_list(self)
     target.assign(vm, target.items * vm.as_index(count))

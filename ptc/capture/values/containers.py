@@ -207,6 +207,11 @@ class ListValue(SequenceValue):
         return name
 
 
+def _last(items: list[Value], maxlen: int | None) -> list[Value]:
+    """What a deque of that length keeps."""
+    return items if maxlen is None else items[max(0, len(items) - maxlen) :]
+
+
 class DequeValue(ListValue):
     """A collections.deque."""
 
@@ -219,21 +224,39 @@ class DequeValue(ListValue):
         source: Source | None = None,
         maxlen: int | None = None,
     ) -> None:
-        super().__init__(items, klass, source)
+        super().__init__(_last(items, maxlen), klass, source)
         self.maxlen = maxlen
 
     def constant(self) -> Any:
         return Value.constant(self)
 
+    def like(self, vm: Machine, items: list[Value]) -> Value:
+        return DequeValue(items, maxlen=self.maxlen)
+
     def getitem(self, vm: Machine, key: Value) -> Value:
-        if isinstance(key, SliceValue):
-            raise vm.type_error("sequence index must be integer, not 'slice'")
-        return super().getitem(vm, key)
+        return self.items[self.index(vm, key)]
+
+    def setitem(self, vm: Machine, key: Value, value: Value) -> None:
+        items = list(self.items)
+        items[self.index(vm, key)] = value
+        self.assign(vm, items)
+
+    def delitem(self, vm: Machine, key: Value) -> None:
+        items = list(self.items)
+        del items[self.index(vm, key)]
+        self.assign(vm, items)
+
+    def index(self, vm: Machine, key: Value) -> int:
+        if not vm.has_index(key):
+            kind = key.cls.__name__
+            raise vm.type_error(f"sequence index must be integer, not '{kind}'")
+        index = vm.as_index(key)
+        if not -len(self.items) <= index < len(self.items):
+            raise vm.exception(IndexError, "deque index out of range")
+        return index % len(self.items)
 
     def assign(self, vm: Machine, items: list[Value]) -> None:
-        if self.maxlen is not None and len(items) > self.maxlen:
-            items = items[len(items) - self.maxlen :]
-        super().assign(vm, items)
+        super().assign(vm, _last(items, self.maxlen))
 
     def append(self, vm: Machine, value: Value) -> None:
         self.assign(vm, [*self.items, value])

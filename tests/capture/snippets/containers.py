@@ -33,6 +33,60 @@ def list_methods(xs):
     return ys, zs, last, first, ys.index(5), ys.count(5), 5 in ys, ys + [1], ys * 2, xs[::2]
 
 
+@case(([3, 1, 2],))
+def results_of_methods_that_change(xs):
+    queue = collections.deque(xs)
+    given = (xs.extend([4]), xs.append(5), xs.insert(0, 0), queue.extend([6]), queue.append(7))
+    held = xs
+    held += (8,)
+    return given, held is xs, xs, list(queue)
+
+
+@case(([1, 2, 3],))
+def bounded_deques(xs):
+    queue = collections.deque(xs, maxlen=3)
+    sums = queue + collections.deque([4, 5])
+    twice = queue * 2
+    sums.append(6)
+    queue *= 2
+    return (
+        [*sums],
+        sums.maxlen,
+        [*twice],
+        twice.maxlen,
+        [*queue],
+        queue.index(2),
+        2 * queue == twice,
+    )
+
+
+@case(([1, 2],))
+def errors_of_deques(xs):
+    queue = collections.deque(xs, maxlen=2)
+    texts = []
+    for attempt in (
+        lambda: queue.remove(5),
+        lambda: queue.index(5),
+        lambda: queue.insert(0, 5),
+        lambda: queue[5],
+        lambda: queue["a"],
+        lambda: queue[0:1],
+        lambda: operator.setitem(queue, -3, 0),
+        lambda: operator.setitem(queue, "a", 0),
+        lambda: operator.delitem(queue, 2),
+        lambda: operator.delitem(queue, slice(0, 1)),
+        lambda: queue * 1.5,
+        lambda: xs.remove(5),
+        lambda: xs.index(5),
+        lambda: tuple(xs).index(5),
+    ):
+        try:
+            attempt()
+        except (ValueError, IndexError, TypeError) as error:
+            texts.append(f"{type(error).__name__}: {error}")
+    return texts, list(queue)
+
+
 @case(([1, 2],))
 def list_effects(xs):
     xs.append(3)
