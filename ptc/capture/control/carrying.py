@@ -27,7 +27,8 @@ from ptc.capture.control.states import Place, State
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born, now
-from ptc.capture.values.choices import MISSING, ChoiceValue
+from ptc.capture.values.callables import CellValue
+from ptc.capture.values.choices import MISSING, ChoiceValue, LostValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
@@ -63,6 +64,7 @@ class Location:
     write: Callable[[Any], None]
     form: Value
     initial: Any
+    may_be_lost: bool = False  # as nothing tells whether it is asked for again
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +251,9 @@ class Carried:
             known = self.locations.get(location.key)
             now = known.form if known is not None else location.initial
             left = location.read(again)
-            form = self._form(now, left, location.what)
+            form = self._lost(location, now, left)
+            if form is None:
+                form = self._form(now, left, location.what)
             if form is None:
                 continue
             location.form = form
@@ -262,6 +266,18 @@ class Carried:
         more, self._held_more = self._held_more, False
         return grown or more
 
+    def _lost(self, location: Location, now: Any, left: Any) -> LostValue | None:
+        """What stands in a cell for an object of the iteration, for which there is no variable."""
+        if not location.may_be_lost or isinstance(now, LostValue) or can_be_held(left):
+            return None
+        return LostValue(location.what, self.context)
+
+    def end(self) -> None:
+        """The loop has been traced: nothing about it can change any more."""
+        for location in self.locations.values():
+            if isinstance(location.form, LostValue):
+                location.form.loop = None
+
     def _unify(self) -> None:
         """Locations that hold one tensor before the loop and get one after each iteration."""
 
@@ -270,6 +286,8 @@ class Carried:
         for key, (place, content) in again.cells.items():
             if self.vm.is_fact_table(place.owner) or self.vm.is_loop(place.owner):
                 continue
+            if self.vm.homes.is_note(place.owner):
+                continue  # what an iteration leaves is looked at when it is assigned
             if place.name in FOR_MESSAGES:
                 continue
             if born(place.owner) < self.began:
@@ -286,8 +304,6 @@ class Carried:
                 ("local", name),
                 f"`{name}`",
                 lambda state, name=name: state.frame[2].get(name, MISSING),  # type: ignore[union-attr]
-            if self.vm.homes.is_note(place.owner):
-                continue  # what an iteration leaves is looked at when it is assigned
                 lambda value, name=name: frame.locals.__setitem__(name, value),
                 MISSING,
                 initial,
@@ -315,6 +331,7 @@ class Carried:
                 lambda value: journal.assign(place.owner, place.name, value),
                 MISSING,
                 before,
+                may_be_lost=isinstance(place.owner, CellValue) and place.owner.cell is None,
             )
         elif place.kind == "dict":
             if list(before) != list(content) and not self.vm.is_cache(place.owner):
@@ -405,7 +422,7 @@ class Carried:
     def _form(self, now: Any, left: Any, what: str) -> Value | None:
         """A lasting form for what is `now` there and what an iteration left; None if `now` is one
         already."""
-        if now is left:
+        if now is left or isinstance(now, LostValue):
             return None
         if not isinstance(now, Value) or not isinstance(left, Value):
             return self._counter(now, left, what)
@@ -554,6 +571,17 @@ def lasting(value: Value) -> bool:
     number that data decides gets a variable of its own."""
     known = isinstance(value, (ConstantValue, DataNumber)) or value is MISSING
     return known or value.source is not None
+
+
+def can_be_held(value: Any) -> bool:
+    """Whether a variable may hold such a value, once it has one kind."""
+    if isinstance(value, TupleValue):
+        return all(map(can_be_held, value.items))
+    if isinstance(value, ChoiceValue):
+        return all(map(can_be_held, value.alternatives))
+    if not isinstance(value, Value) or isinstance(value, TensorValue):
+        return True
+    return is_number(value) or is_text(value) or lists.is_list(value) or lasting(value)
 
 
 def parts(form: Value) -> Iterator[Value]:

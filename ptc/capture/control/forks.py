@@ -366,24 +366,30 @@ def proceed(
             vm.journal.rollback(base.position)
             frame.restore(start)
             return result
-        places = [end.place for end in going]
-        apart = len(set(places)) > 1
-        meeting = _first_common([_ahead(vm, frame, place)[0 if apart else 1 :] for place in places])
+        until = stops.plus(_next_meeting(vm, frame, [end.place for end in going]))
         vm.duplicated(len(going))
         parts: list[Outcome] = [{end: outcome[end] for end in outcome if end not in going}]
         for end in going:
-            parts.append(_continue(vm, frame, end, outcome, stops.plus(meeting)))
+            parts.append(_continue(vm, frame, end, outcome, until))
         outcome = united(vm, frame, parts)
+
+
+def _next_meeting(vm: ControlMachine, frame: Frame, places: list[int]) -> int:
+    """The first place where the ways from these may come together; EXIT for a single one."""
+    if len(places) == 1:
+        return EXIT
+    apart = len(set(places)) > 1
+    return _first_common([_ahead(vm, frame, place)[0 if apart else 1 :] for place in places])
 
 
 def _ahead(vm: ControlMachine, frame: Frame, place: int) -> list[int]:
     """The place and those that lie ahead on every way. A loop that begins there is not left in its
-    midst."""
+    midst, nor is one whose further iterations are to be a region."""
     flow = place_flow(frame.code)
     chain = flow.chain(place)
     if place not in flow.members:
         return chain
-    if any(context.frame is frame and context.header == place for context in vm.loops):
+    if any(c.frame is frame and c.header == place and not c.peel for c in vm.loops):
         return chain
     members = flow.members[place]
     return [place, *(other for other in chain if other not in members)]

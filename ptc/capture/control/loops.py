@@ -138,8 +138,17 @@ def _region_here(vm: ControlMachine, frame: Frame, context: LoopContext, stops: 
 
 def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops) -> Outcome:
     """Trace the loop as a region from the present state. The outcome has no way back into it."""
-    members = place_flow(frame.code).members[context.header]
     carried = Carried(vm, frame, context)
+    try:
+        return _traced(vm, frame, context, stops, carried)
+    finally:
+        carried.end()
+
+
+def _traced(
+    vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops, carried: Carried
+) -> Outcome:
+    members = place_flow(frame.code).members[context.header]
     inner = LoopContext(frame, context.header, vm.arms.count(frame) + 1, region=True)
     written = vm.writer.mark()
     back = Exit("at", context.header)
@@ -148,6 +157,7 @@ def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops)
         vm.writer.cut(written)
         vm.writer.flush()
         carried.begin()
+        inner.began = now()
         body = Body()
         vm.loops.append(inner)
         try:
@@ -157,7 +167,6 @@ def region(vm: ControlMachine, frame: Frame, context: LoopContext, stops: Stops)
             )  # fmt: skip
         finally:
             vm.loops.remove(inner)
-        inner.began = now()
         again = outcome.pop(back, None)
         if again is None:
             vm.writer.body.items.extend(body.items)  # it never comes back: no loop

@@ -18,7 +18,8 @@ from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.journal import Journal
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
-from ptc.capture.values.choices import MISSING, ChoiceValue
+from ptc.capture.values.callables import CellValue
+from ptc.capture.values.choices import MISSING, ChoiceValue, LostValue
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
@@ -173,6 +174,8 @@ class Merger:
                 return self._counter(contents)
             if is_state_of_generator(place) and len(set(contents)) > 1:
                 return GeneratorValue.SUSPENDED  # and lost, see `_generator`
+            if isinstance(place.owner, CellValue) and place.name == "content":
+                return self._cell(contents)
             try:
                 return self.any(contents)
             except Unmergeable as refused:
@@ -184,6 +187,13 @@ class Merger:
         if place.kind == "mode":
             return self.any(contents)
         return self._generator(place.owner, contents)
+
+    def _cell(self, contents: list[Value | None]) -> Any:
+        """What a closure cell holds, which may be nothing."""
+        lost = next((one for one in contents if isinstance(one, LostValue)), None)
+        if lost is not None or all(content is None for content in contents):
+            return lost
+        return self.value([MISSING if content is None else content for content in contents])
 
     def _counter(self, contents: list[Any]) -> Value:
         """How far an iterator is. One that has come to its end is behind all elements."""

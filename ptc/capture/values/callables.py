@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.sources import AttributeSource, Source
 from ptc.capture.values.base import IdentityKey, Value
+from ptc.capture.values.choices import LostValue
 from ptc.capture.values.namespaces import Globals
 from ptc.capture.values.objects import NO_OBJECT, Instance
 
@@ -54,7 +55,9 @@ class CellValue(Value):
                 value = vm.wrap_fixed(content)
             vm.journal.read_attribute(self, "content", value)
             vm.journal.read_attribute(self, "loaded", True)
-        return self.content
+        if isinstance(self.content, LostValue):
+            raise vm.lost_object(self.content)
+        return None if self.content is None else vm.present(self.content)
 
     def set(self, vm: Machine, value: Value | None) -> None:
         vm.journal.assign(self, "content", value)

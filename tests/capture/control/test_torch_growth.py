@@ -1,0 +1,92 @@
+"""How large captured programs are: loops that are carried and not written out, and states that are
+merged where they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from ptc.capture.api import capture_program
+from ptc.graph.control import ControlProgram, While, walk
+from ptc.support.diagnostics import CompileError
+from tests.capture.control.checking import check
+
+
+def items(function: Callable[..., Any], *example: Any) -> tuple[int, int]:
+    """How many items the captured program has, and how many loops among them."""
+    program = capture_program(function, example)
+    assert isinstance(program, ControlProgram)
+    every = list(walk(program.body))
+    return len(every), sum(isinstance(item, While) for item in every)
+
+
+def test_a_dictionary_in_a_closure_is_made_anew_in_each_iteration():
+    def shortest_moves(x):
+        values = x.tolist()
+        left = int(values[0])
+        taken = []
+        while left > 0:
+            moves = {"one": values[0] + left, "two": values[1], "three": values[2]}
+            move = min(moves, key=lambda name: moves[name])
+            left -= {"one": 1, "two": 2, "three": 3}[move]
+            taken.append(left)
+        return taken
+
+    x = torch.tensor([10.0, 12.0, 13.0])
+    check(shortest_moves, x, torch.tensor([9.0, 2.0, 1.0]), torch.tensor([-1.0, 2.0, 1.0]))
+    count, loops = items(shortest_moves, x)
+    assert loops == 1
+    assert count < 80
+
+
+def test_a_function_in_a_closure_is_made_anew_in_each_iteration():
+    def total(x):
+        left, sum_ = int(x[0]), x
+        while left > 0:
+            row = x * left
+            shifted = lambda by: row + by  # noqa: B023, E731
+            twice = lambda by: shifted(by) * 2  # noqa: B023, E731
+            sum_ = sum_ + twice(left)
+            left -= 1
+        return sum_
+
+    check(total, torch.tensor([3.0, 2.0]), torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    assert items(total, torch.tensor([3.0, 2.0]))[1] == 1
+
+
+def test_an_object_of_the_last_iteration_that_a_closure_asks_for_is_refused():
+    def previous(x):
+        left, sum_ = int(x[0]), 0
+        last = {"left": left}
+        value = lambda: last["left"]  # noqa: E731
+        while left > 0:
+            sum_ += value()
+            last = {"left": left}
+            left -= 1
+        return sum_
+
+    def afterwards(x):
+        left = int(x[0])
+        while left > 0:
+            last = {"left": left}
+            left -= max(1, min(last["left"] for _ in range(2)))
+        return last["left"]
+
+    for function in (previous, afterwards):
+        with pytest.raises(CompileError, match="PTC-B006"):
+            capture_program(function, (torch.tensor([3.0]),))
+
+
+def test_a_variable_of_a_closure_is_assigned_in_one_arm():
+    def scaled(x):
+        if x.sum() > 0:
+            factor = 2.0
+        elif x[0] > 5:
+            factor = 3.0
+        get = lambda: factor  # noqa: E731
+        return x * get() if x[1] > 0 else x
+
+    check(scaled, torch.tensor([1.0, 2.0]), torch.tensor([6.0, -8.0]), torch.tensor([-3.0, -2.0]))
