@@ -373,3 +373,12 @@ def signbit(b: OnnxBuilder, x: OnnxTensor) -> OnnxTensor:
     if value.dtype.is_float:
         return _is_negative(b, value)
     return compare(b, "Less", value, number(b, 0, value))
+
+
+@onnx(aten.angle.default)
+def angle(b: OnnxBuilder, x: OnnxTensor) -> OnnxTensor:
+    """Half a circle for negative numbers, 0 for others; NaN stays."""
+    value = _wide(b, x)
+    zero = number(b, 0.0, value)
+    turned = where(b, compare(b, "Less", value, zero), number(b, math.pi, value), zero)
+    return b.cast(where(b, is_nan(b, value), value, turned), b.dtype)

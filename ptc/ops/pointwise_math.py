@@ -160,6 +160,16 @@ def lower_rad2deg(ctx: LoweringContext, x: TensorValue) -> TensorValue:
     return unary(ctx, x, lambda v: b.mul(v, 180.0 / math.pi), to_float=True)
 
 
+@lowers(aten.angle.default)
+def lower_angle(ctx: LoweringContext, x: TensorValue) -> TensorValue:
+    """Half a circle for negative numbers, 0 for others; NaN stays."""
+
+    def body(v: Expr) -> Expr:
+        return b.where(b.isnan(v), v, b.where(b.lt(v, 0.0), b.literal(math.pi, v.dtype), 0.0))
+
+    return unary(ctx, x, body, to_float=True)
+
+
 @lowers(aten.nan_to_num.default)
 def lower_nan_to_num(
     ctx: LoweringContext,
@@ -277,6 +287,17 @@ samples_for(
     sample(T("f32[3,4]")),
     sample(T("i64[5]")),
     sample(T("bf16[5]")),
+)
+samples(
+    aten.angle.default,
+    sample(T("f32[40]", special=True)),
+    sample(T("f64[3,7]")),
+    sample(T("bf16[9]")),
+    sample(T("f16[9]")),
+    sample(T("i64[5]")),
+    sample(T("bool[4]")),
+    sample(T("f32[0,3]")),
+    sample(T("f32[]")),
 )
 samples(
     aten.nan_to_num.default,
