@@ -474,6 +474,7 @@ PTC_PY_MATH(sinh, true)
 PTC_PY_MATH(cosh, true)
 PTC_PY_MATH(tanh, false)
 PTC_PY_MATH(erf, false)
+PTC_PY_MATH(cbrt, false)
 
 #define PTC_PY_WHOLE(NAME, FUNCTION)                                          \
   PTC_PY_UNARY(math_##NAME) {                                                 \

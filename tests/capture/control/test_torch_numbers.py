@@ -33,7 +33,7 @@ def functions_of_math(x: Row) -> Any:
         math.isfinite(v), math.degrees(v), math.radians(v), math.erf(v), math.fabs(v),
         math.ceil(v), math.floor(v), math.trunc(v), math.pow(v, 2), math.isqrt(n),
         math.gcd(n, 12), math.log(v, 3), math.prod([v, 2.0]), math.isclose(v, 7.75),
-        math.isclose(v, n, rel_tol=0.2),
+        math.isclose(v, n, rel_tol=0.2), math.cbrt(v), math.cbrt(-v),
     ]  # fmt: skip
 
 
