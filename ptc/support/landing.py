@@ -47,7 +47,9 @@ def disk_errors(final: Path, code: str = UNWRITABLE) -> Iterator[None]:
         raise CompileError(
             code,
             f"cannot write {final}: {error.strerror or error}",
-            hint="choose another place with `--output`",
+            hint="`--output` is to name a file in this folder"
+            if isinstance(error, IsADirectoryError)
+            else "choose another place with `--output`",
         ) from None
 
 

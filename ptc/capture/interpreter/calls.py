@@ -162,12 +162,13 @@ def unknown_call(vm: Machine, function: Any, error: NotConstant | None) -> Graph
     module = getattr(function, "__module__", None)
     if module and module != "builtins":
         name = f"{module}.{name}"
-    detail = ""
+    detail, reason = "", "it is not written in Python"
     if error is not None and error.args and isinstance(error.args[0], Value):
-        detail = f" of {error.args[0].describe()}"
+        detail = f" with {error.args[0].describe()}"
+        reason = "it is written in C, and ptc computes it of constants only"
     return GraphBreak(
         "PTC-B004",
-        f"call of {name}{detail} cannot be captured: it is not written in Python",
+        f"call of {name}{detail} cannot be captured: {reason}",
         "replace it by a torch function, or move it out of the model",
     )
 
