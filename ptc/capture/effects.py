@@ -235,10 +235,10 @@ def is_original(value: Value, original: Any) -> bool:
 
 
 def refuse_effects(effects: Effects, code: types.CodeType) -> tuple[str, ...]:
-    """Whole programs have no caller's objects to write to (until effect nodes exist). Writes that
-    end with what was there before (a context variable set and reset) are none, nor are writes to
-    the dictionary that a call of `code` makes for its `**kwargs`. What is left out although it was
-    an effect (warnings, attributes that no call reads) is returned, a sentence each."""
+    """Refuse what a whole program would write to objects that outlive its call. Writes that end
+    with what was there before (a context variable set and reset) are none, nor are writes to the
+    dictionary that a call of `code` makes for its `**kwargs`. What is left out although it was an
+    effect (warnings, attributes that no call reads) is returned, a sentence each."""
     left_out: list[str] = []
     for key, entry in effects.log.items():
         kind = key[0]

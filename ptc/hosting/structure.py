@@ -84,7 +84,7 @@ def builder(structure: Json) -> Builder:
     if kind == "list":
         return lambda values: [part(values) for part in parts]
     if kind == "rows":
-        return _rows(parts[0], sorted(set(_leaves(structure))))
+        return _rows(parts[0], sorted(set(leaves(structure))))
     if kind == "mapping":
         return lambda values: dict(parts[0](values))
     if kind == "tuple":
@@ -109,13 +109,6 @@ def _rows(part: Builder, columns: Sequence[int]) -> Builder:
         return [part(row) for row in rows]
 
     return build
-
-
-def _leaves(structure: Json) -> Iterator[int]:
-    if "leaf" in structure:
-        yield structure["leaf"]
-    for child in structure.get("children", ()):
-        yield from _leaves(child)
 
 
 def plain(value: Any) -> Any:

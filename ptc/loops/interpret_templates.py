@@ -116,9 +116,7 @@ def _dim(values: Any, d: int) -> int:
 
 def _window(out: int, size: int, shift: int, stride: int) -> tuple[slice, slice] | None:
     """Input and output positions with input = output * stride + shift inside the image."""
-    first = max(0, -(shift // stride) if shift < 0 else 0)
-    while first < out and first * stride + shift < 0:
-        first += 1
+    first = max(0, -(shift // stride))
     last = min(out - 1, (size - 1 - shift) // stride)
     if first > last:
         return None
