@@ -27,8 +27,8 @@ from ptc.capture.control.states import Place, State
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born, now
-from ptc.capture.values.callables import CellValue
-from ptc.capture.values.choices import MISSING, ChoiceValue, LostValue
+from ptc.capture.values.callables import CellValue, LostValue
+from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber

@@ -62,8 +62,8 @@ from ptc.capture.torch_graph import GraphBuilder
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
-from ptc.capture.values.callables import FunctionValue
-from ptc.capture.values.choices import MISSING, ChoiceValue, LostValue, may_be_missing
+from ptc.capture.values.callables import FunctionValue, LostValue
+from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import GeneratorValue

@@ -18,8 +18,8 @@ from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.journal import Journal
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
-from ptc.capture.values.callables import CellValue
-from ptc.capture.values.choices import MISSING, ChoiceValue, LostValue
+from ptc.capture.values.callables import CellValue, LostValue
+from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber

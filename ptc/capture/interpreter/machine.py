@@ -22,8 +22,7 @@ from ptc.capture.journal import Journal
 from ptc.capture.rebuild import Rebuilder
 from ptc.capture.sources import Source, fixed, is_guarded
 from ptc.capture.values.base import Value
-from ptc.capture.values.callables import ClassValue, FunctionValue
-from ptc.capture.values.choices import LostValue
+from ptc.capture.values.callables import ClassValue, FunctionValue, LostValue
 from ptc.capture.values.constants import IMMUTABLE_TYPES, ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.exceptions import ExceptionValue

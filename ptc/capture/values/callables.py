@@ -9,13 +9,34 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.sources import AttributeSource, Source
 from ptc.capture.values.base import IdentityKey, Value
-from ptc.capture.values.choices import LostValue
 from ptc.capture.values.namespaces import Globals
 from ptc.capture.values.objects import NO_OBJECT, Instance
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
     from ptc.capture.rebuild import Rebuilder
+
+
+class LostValue(Value):
+    """Stands in a closure cell for an object that an iteration of a loop made: the program has no
+    name for it in the next one. Most are replaced before anything asks for them."""
+
+    __slots__ = ("loop", "what")
+
+    def __init__(self, what: str, loop: Any) -> None:
+        self.source = None
+        self.what = what
+        self.loop = loop  # that is being traced; None behind it
+
+    @property
+    def cls(self) -> type:
+        raise NotConstant(self)
+
+    def describe(self) -> str:
+        return f"{self.what} of an earlier iteration"
+
+    def rebuild(self, emit: Rebuilder) -> str:
+        raise NotConstant(self)
 
 
 class CellValue(Value):

@@ -28,28 +28,6 @@ class Missing(Value):
 MISSING = Missing()
 
 
-class LostValue(Value):
-    """Stands in a closure cell for an object that an iteration of a loop made: the program has no
-    name for it in the next one. Most are replaced before anything asks for them."""
-
-    __slots__ = ("loop", "what")
-
-    def __init__(self, what: str, loop: Any) -> None:
-        self.source = None
-        self.what = what
-        self.loop = loop  # that is being traced; None behind it
-
-    @property
-    def cls(self) -> type:
-        raise NotConstant(self)
-
-    def describe(self) -> str:
-        return f"{self.what} of an earlier iteration"
-
-    def rebuild(self, emit: Rebuilder) -> str:
-        raise NotConstant(self)
-
-
 class ChoiceValue(Value):
     """`alternatives[selector]`. What uses it asks first which one it is, and goes on with that in
     an arm of its own."""
