@@ -109,7 +109,8 @@ def test_capture_is_tested_without_torch() -> None:
     where = ["-o", "addopts=", "tests/capture", "--ignore-glob=*/test_torch_*"]
     code = (
         f"import sys, runpy; sys.modules.update(dict.fromkeys({HEAVY!r}));"
-        f"sys.argv = {['pytest', *command[2:], *where]!r}; runpy.run_module('pytest', run_name='__main__')"
+        f"sys.argv = {['pytest', *command[2:], *where]!r};"
+        "runpy.run_module('pytest', run_name='__main__')"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
