@@ -8,7 +8,7 @@ whole program. Owns which sizes are taken apart; knows nothing of what the arms 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -36,15 +36,15 @@ class Restart(BaseException):
 def take_apart(vm: ControlMachine, condition: sympy.Basic) -> None:
     """Raise Restart if a condition asks whether a size of an input is the least of its range, 0
     or 1."""
-    condition = plain(condition)
-    if not isinstance(condition, (sympy.Eq, sympy.Ne)) or condition.rhs not in _APART:
+    asked: Any = plain(condition)
+    if not isinstance(asked, (sympy.Eq, sympy.Ne)) or asked.rhs not in _APART:
         return
-    dim = vm.fakes.dims.get(str(condition.lhs))
+    dim = vm.fakes.dims.get(str(asked.lhs))
     splits = vm.state.found.splits
     if dim is None or len(splits) >= _MOST:
         return
-    split = (dim.name, int(condition.rhs))
-    if split not in splits and vm.facts.least(condition.lhs) == condition.rhs:
+    split = (dim.name, int(asked.rhs))
+    if split not in splits and vm.facts.least(asked.lhs) == asked.rhs:
         splits[split] = None
         raise Restart
 
