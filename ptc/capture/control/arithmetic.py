@@ -346,7 +346,7 @@ def graph_number(vm: ControlMachine, number: DataNumber, by_value: bool) -> Any:
         return vm.truth(number)
     if number.var.kind is _FLOAT or by_value:
         return vm.value_symbol(number.var)
-    known = _in_symbols(vm, number.var)
+    known = in_symbols(vm, number.var)
     if known is not None:
         vm.decide(known >= 0)
         return known
@@ -359,7 +359,7 @@ def graph_number(vm: ControlMachine, number: DataNumber, by_value: bool) -> Any:
     return made
 
 
-def _in_symbols(vm: ControlMachine, var: NumberVar) -> Any:
+def in_symbols(vm: ControlMachine, var: NumberVar) -> Any:
     """An int in the symbols of sizes that it was computed from: `arange(p, p + 1)` has one
     element. None where there are none."""
     known = vm.symbols.get((var.name, "sign"))
@@ -371,7 +371,7 @@ def _in_symbols(vm: ControlMachine, var: NumberVar) -> Any:
     op, operands = vm.definitions.get(var.name, ("", ()))
     if op not in _LINEAR:
         return None
-    parts = [_in_symbols(vm, part) if isinstance(part, NumberVar) else part for part in operands]
+    parts = [in_symbols(vm, part) if isinstance(part, NumberVar) else part for part in operands]
     if any(part is None for part in parts):
         return None
     return host_function(op)(*parts)

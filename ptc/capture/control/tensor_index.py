@@ -1,5 +1,6 @@
 """`tensor[...]` with numbers that data decides: each picks its row by `select`, behind a test of
-its range, and what is left of the key is Python's own.
+its range, bounds of slices are brought into the range without a branch, and what is left of the key
+is Python's own.
 
 Owns which dimension a part of a key is about. Integer tensors without dimensions are numbers too.
 """
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control.arithmetic import computed
+from ptc.capture.control.arithmetic import computed, in_symbols
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -35,6 +36,10 @@ def indexed(vm: ControlMachine, target: Any, args: list[Value]) -> Value | None:
         return None
     key = _numbers_read(vm, args[1])
     parts = list(key.items) if isinstance(key, TupleValue) else [key]
+    bounded = _bounded(vm, args[0], parts)
+    if not all(map(operator.is_, bounded, parts)):
+        parts = bounded
+        key = TupleValue(parts) if isinstance(key, TupleValue) else parts[0]
     if not any(isinstance(part, (DataNumber, SymbolicNumber)) for part in parts):
         if key is args[1]:
             return None
@@ -70,6 +75,50 @@ def _numbers_read(vm: ControlMachine, key: Value) -> Value:
         items = [_numbers_read(vm, item) for item in key.items]
         return key if all(map(operator.is_, items, key.items)) else TupleValue(items)
     return key
+
+
+def _bounded(vm: ControlMachine, base: TensorValue, parts: list[Value]) -> list[Value]:
+    """The parts with slices whose one bound data decides between 0 and the size: all tensors of
+    this size that are cut there have one size again."""
+    rank = base.fake.dim()
+    taken = sum(_dimensions(part) for part in parts)
+    if taken > rank:
+        return parts
+    result: list[Value] = []
+    dim = 0
+    for part in parts:
+        if isinstance(part, SliceValue):
+            part = _slice_within(vm, part, vm.size_value(base, dim))
+        result.append(part)
+        dim += rank - taken if _takes_all(part) else _dimensions(part)
+    return result
+
+
+def _slice_within(vm: ControlMachine, part: SliceValue, size: Value) -> SliceValue:
+    """Where two bounds are data's, how far they are apart is what counts: that is not looked at
+    here, nor are bounds that are sizes already."""
+    open_ = [isinstance(bound, DataNumber) for bound in part.parts]
+    if sum(open_) != 1 or open_[2] or any(isinstance(b, SymbolicNumber) for b in part.parts):
+        return part
+    place = open_.index(True)
+    bound = part.parts[place]
+    if bound.cls is not int or in_symbols(vm, bound.var) is not None:  # type: ignore[attr-defined]
+        return part
+    bounds = [*part.parts]
+    bounds[place] = _within(vm, bound, size)
+    return SliceValue(*bounds)
+
+
+def _within(vm: ControlMachine, bound: Value, size: Value) -> Value:
+    least = vm.arithmetic("min", [bound, size])  # first, so that no sum leaves the range of ints
+    counted = vm.arithmetic("max", [vm.binary("+", least, size), ConstantValue(0)])
+    negative = vm.compare("<", least, ConstantValue(0))
+    place = computed(vm, "select", [negative, counted, least], NumberKind.INT)
+    made = SymbolicNumber(vm.size_symbol(place.var, 0), None)
+    known = vm.compare("<=", made, size)
+    if isinstance(known, SymbolicNumber):
+        vm.facts.assume(expression_of(known.number), True)
+    return made
 
 
 def _selected(

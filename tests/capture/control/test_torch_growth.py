@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ptc.capture.api import capture_program
-from ptc.graph.control import ControlProgram, While, walk
+from ptc.graph.control import ControlProgram, If, While, walk
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
@@ -90,3 +90,57 @@ def test_a_variable_of_a_closure_is_assigned_in_one_arm():
         return x * get() if x[1] > 0 else x
 
     check(scaled, torch.tensor([1.0, 2.0]), torch.tensor([6.0, -8.0]), torch.tensor([-3.0, -2.0]))
+
+
+CELL = torch.nn.LSTMCell(3, 4)
+
+
+def test_tensors_cut_at_one_number_have_one_size_again():
+    def shrinking(x, lengths):
+        h, c = x.new_zeros(x.shape[0], 4), x.new_zeros(x.shape[0], 4)
+        for t in range(2):
+            active = int((lengths > t).sum())
+            if active == 0:
+                break
+            ha, ca = CELL(x[:active, t], (h[:active], c[:active]))
+            h, c = torch.cat([ha, h[active:]]), torch.cat([ca, c[active:]])
+        return h, c
+
+    x = torch.randn(4, 2, 3)
+    given = ([1, 2, 0, 3], [0, 0, 0, 0], [2, 2, 2, 2], [0, 0, 0, 1])
+    check(shrinking, *((x, torch.tensor(lengths)) for lengths in given))
+    count, loops = items(shrinking, x, torch.tensor(given[0]))
+    assert loops == 0
+    assert count < 100
+
+
+def test_a_slice_with_one_bound_that_data_decides_is_taken_without_a_branch():
+    def cut(x, at):
+        n = int(at)
+        first, rest, column = x[:n], x[n:], x[:, n:]
+        x[..., :n] = 0
+        return first, rest, column, x[None, n:, 1]
+
+    def further(x, at):
+        n = int(at)
+        return x[1:n], x[:n:2], x[-3:n], x[n : n + 1]
+
+    x = torch.arange(12.0).reshape(4, 3)
+    numbers = (2, 0, 1, 3, 4, 5, -1, -3, -4, -5, -9, 2**63 - 1, -(2**62))
+    for function in (cut, further):
+        check(function, *((x.clone(), torch.tensor(number)) for number in numbers))
+    program = capture_program(cut, (x, torch.tensor(1)))
+    assert isinstance(program, ControlProgram)
+    assert not any(isinstance(item, If) for item in walk(program.body))
+
+
+def test_a_slice_of_a_tensor_whose_size_data_decides():
+    def cut(x, at):
+        found = x[x > 0]
+        n = int(at)
+        return found[:n], found[n:].sum(), len(found[n:])
+
+    x = torch.tensor([1.0, -1.0, 2.0, 3.0])
+    numbers = (2, 0, 1, 3, 4, -1, -3, -4)
+    none = (torch.tensor([-1.0, -2.0, -2.0, -3.0]), torch.tensor(1))
+    check(cut, *((x, torch.tensor(number)) for number in numbers), none)
