@@ -288,6 +288,19 @@ def test_a_declared_range_is_not_narrowed() -> None:
         functional(lambda x: F.conv1d(x, torch.ones(2, 3, 5)), torch.randn(2, 3, 9), dynamic=sizes)
 
 
+def test_how_torch_would_run_a_convolution_narrows_no_declared_range() -> None:
+    """Torch chooses another library from a batch of 16 on, another layout for an image of 1 x 1."""
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return F.conv2d(F.avg_pool2d(x, 2, ceil_mode=True), torch.ones(4, 3, 1, 1))
+
+    sizes = {0: {0: ("batch", 2, 40), 2: ("height", 2, 9), 3: ("width", 2, 9)}}
+    program = functional(fn, torch.randn(3, 3, 5, 6), dynamic=sizes)
+    for shape in ((2, 3, 2, 2), (16, 3, 5, 6), (40, 3, 9, 9)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(run(program, [x])[0], fn(x))
+
+
 # --- places, modes, functions ---------------------------------------------------------------------
 
 
