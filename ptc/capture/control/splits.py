@@ -43,8 +43,9 @@ def take_apart(vm: ControlMachine, condition: sympy.Basic) -> None:
     splits = vm.state.found.splits
     if dim is None or len(splits) >= _MOST:
         return
-    split = (dim.name, int(asked.rhs))
-    if split not in splits and vm.facts.least(asked.lhs) == asked.rhs:
+    least: Any = asked.rhs
+    split = (dim.name, int(least))
+    if split not in splits and vm.facts.least(asked.lhs) == least:
         splits[split] = None
         raise Restart
 

@@ -104,9 +104,11 @@ def _slice_within(vm: ControlMachine, part: SliceValue, size: Value) -> SliceVal
     bound = part.parts[place]
     if bound.cls is not int or in_symbols(vm, bound.var) is not None:  # type: ignore[attr-defined]
         return part
-    bounds = [*part.parts]
-    bounds[place] = _within(vm, bound, size)
-    return SliceValue(*bounds)
+    start, stop, step = (
+        _within(vm, bound, size) if number == place else one
+        for number, one in enumerate(part.parts)
+    )
+    return SliceValue(start, stop, step)
 
 
 def _within(vm: ControlMachine, bound: Value, size: Value) -> Value:
