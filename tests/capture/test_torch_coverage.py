@@ -287,15 +287,6 @@ def test_function_transforms_are_refused_by_name(name: str) -> None:
     assert f"torch.func.{name}" in refused.value.diagnostic.message
 
 
-def test_a_result_with_a_key_that_data_decides() -> None:
-    def program(x: torch.Tensor) -> Any:
-        return {f"expert_{x.sum()}": x}
-
-    with pytest.raises(CompileError) as refused:
-        capture_program(program, (torch.ones(2),))
-    assert refused.value.diagnostic.code == "PTC-B011"
-
-
 def test_equal_results_have_memory_of_their_own() -> None:
     def program(x: torch.Tensor) -> Any:
         return x + 1, x + 1, torch.arange(3), torch.arange(3)

@@ -150,7 +150,9 @@ def _tagged() -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
     short = everything.clone()
     short[0, 2:] = False
     nothing = torch.zeros_like(everything)
-    return (x, everything), (x * 4, short), (x, nothing), (x.flip(1) * 3, everything)
+    outside = torch.tensor([8.0, 3.0, -3.0, -8.0, -4.0, -1.0]).repeat(2, 6, 1)
+    further = ((x.flip(1) * 3, everything), (outside, everything))
+    return (x, everything), (x * 4, short), (x, nothing), *further
 
 
 CASES = (
@@ -163,6 +165,8 @@ CASES = (
             _rows([1.0, 0.0, 0.0, 1.0], [1.0, 3.0]),
             _rows([1.0, 0.0, -4.0, 2.0], [-3.0, 3.0]),
             _rows([1.0, 0.0, 0.0, 0.0], [-1.0, 1.0]),
+            _rows([1.0, 0.0, 0.0, -0.5], [-1.0, 1.0]),
+            _rows([1e12, 0.0, 0.0, -2e12], [0.0, 2.0]),
         ),
         ("tolerance", "exception", "enum"),
     ),

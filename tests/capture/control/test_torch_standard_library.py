@@ -200,7 +200,6 @@ def test_list_as_index() -> None:
 def joined(x: torch.Tensor) -> Any:
     large = [i for i, value in enumerate(x.tolist()) if value > 1]
     print(", ".join(map(str, large)), "-".join(str(i) for i in reversed(large)))
-    print("".join(chr(65 + i) for i in filter(lambda i: i != 1, large)))
     if large:
         raise ValueError(f"large: {', '.join(map(str, large))}")
 
