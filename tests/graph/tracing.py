@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
 from torch.overrides import TorchFunctionMode
 
 from ptc.autograd.sizes import SizeNodes
@@ -29,6 +29,7 @@ from ptc.graph.program import (
     Structure,
 )
 from ptc.graph.program import Node as StructureNode
+from ptc.graph.symbols import SizeEnv
 from ptc.support.diagnostics import Location
 
 HERE = Location("test.py", 1, "traced in a test")
@@ -119,7 +120,7 @@ def trace(
     name: str = "model",
 ) -> CapturedProgram:
     """Capture `fn(*args)`; `dynamic`: argument number -> dim -> (name, lower, upper)."""
-    mode = FakeTensorMode(shape_env=ShapeEnv())
+    mode = FakeTensorMode(shape_env=SizeEnv())
     tracer = Tracer()
     dims: dict[str, DimRange] = {}
     inputs: list[ProgramInput] = []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from dataclasses import replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import Instruction, SlotKind, decode
+from ptc.capture.code.decode import Handler
 from ptc.capture.code.per_code import per_code
 from ptc.capture.interpreter.opcode_table import handler_for
 from ptc.capture.values.base import NULL, Null, Value
@@ -26,6 +28,35 @@ SavedFrame = tuple[int, list[StackItem], dict[str, Value], Any]
 def handlers_of(code: CodeType) -> tuple[Callable[..., Any], ...]:
     """The handler of each instruction of `code`."""
     return tuple(handler_for(ins.opname) for ins in decode(code).instructions)
+
+
+@per_code
+def instructions_of(code: CodeType) -> tuple[Instruction, ...]:
+    """The instructions of `code` as a frame runs them: without the handlers of CPython 3.12 and
+    later that let every exception out of the frame. One stands around a generator, to change a
+    StopIteration that leaves it; who drives a generator does that here. One stands around an
+    inlined comprehension, to give back a variable. To anybody else nothing there is in a `try`."""
+    instructions = decode(code).instructions
+
+    def lets_out(handler: Handler | None) -> bool:
+        if handler is None:
+            return True
+        for ins in instructions[handler.target :]:
+            if ins.opname == "RERAISE":
+                return lets_out(ins.handler)
+            if ins.opname not in _GIVES_BACK and ins.argval != "INTRINSIC_STOPITERATION_ERROR":
+                return False
+        return False
+
+    return tuple(
+        replace(ins, handler=None) if ins.handler is not None and lets_out(ins.handler) else ins
+        for ins in instructions
+    )
+
+
+#: What the end of an inlined comprehension consists of; a handler that was written begins with
+#: PUSH_EXC_INFO.
+_GIVES_BACK = frozenset({"SWAP", "POP_TOP", "STORE_FAST", "STORE_DEREF", "STORE_FAST_STORE_FAST"})
 
 
 @per_code
@@ -58,7 +89,7 @@ class Frame:
         code = function.code
         self.code = code
         self.function = function
-        self.instructions: tuple[Instruction, ...] = decode(code).instructions
+        self.instructions: tuple[Instruction, ...] = instructions_of(code)
         self.handlers = handlers_of(code)
         self.ip = 0
         self.stack: list[StackItem] = []

@@ -208,21 +208,8 @@ def call_intrinsic_1(vm: Machine, frame: Frame, ins: Instruction) -> None:
         frame.push(vm.tuple(list(vm.unpack(frame.pop()))))
     elif name == "INTRINSIC_UNARY_POSITIVE":
         frame.push(vm.unary("+", frame.pop()))
-    elif name == "INTRINSIC_STOPITERATION_ERROR":
-        frame.push(stop_iteration_error(vm, frame.pop()))
     else:
         raise GraphBreak("PTC-B006", f"{name} is not supported")
-
-
-def stop_iteration_error(vm: Machine, value: Value) -> Value:
-    """A StopIteration that leaves a generator becomes a RuntimeError."""
-    if not issubclass(value.cls, StopIteration):
-        return value
-    error = vm.exception(RuntimeError, "generator raised StopIteration").value
-    assert isinstance(error, ExceptionValue)
-    error.cause = error.context = value
-    error.suppress_context = True
-    return error
 
 
 @opcode("IMPORT_NAME")

@@ -11,6 +11,7 @@ from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.sources import Source
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.containers import SequenceValue
+from ptc.capture.values.exceptions import ExceptionValue
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.frame import Frame
@@ -321,6 +322,9 @@ class GeneratorValue(Value):
             vm.journal.assign(self, "state", self.FINISHED)
             if issubclass(raised.value.cls, StopIteration):
                 error = vm.exception(RuntimeError, "generator raised StopIteration")
+                assert isinstance(error.value, ExceptionValue)
+                error.value.cause = error.value.context = raised.value
+                error.value.suppress_context = True
                 raise error from None
             raise
         if result is None:

@@ -97,8 +97,8 @@ _INTEGERS = [
 
 
 def grouped(x: torch.Tensor) -> Any:
-    for key, group in itertools.groupby(_positive(x)):
-        print(key, len(list(group)))
+    for key, members in itertools.groupby(_positive(x)):
+        print(key, len(list(members)))
     known = [key for key, _ in itertools.groupby(x.tolist()) if key != 2]
     odd = [(key, sum(group)) for key, group in itertools.groupby(_positive(x), lambda v: v % 2)]
     return known, len(odd), sum(total for _, total in odd)
