@@ -21,6 +21,7 @@ from ptc import pipeline
 from ptc.capture.api import CapturedCall
 from ptc.dispatch.config import STATISTICS
 from ptc.dispatch.live_control import LiveProgram, live_program
+from ptc.dispatch.notices import notify
 from ptc.dispatch.references import require_own_tensors
 from ptc.graph.control import Assign, NumberKind, Segment, TensorVar, walk
 from ptc.graph.control_run import IntegerOverflow, run_outputs
@@ -30,7 +31,7 @@ from ptc.hosting.library import Session
 from ptc.hosting.results import Results
 from ptc.hosting.slots import Slot, pointers
 from ptc.hosting.tensors import Operand
-from ptc.support.diagnostics import CompileError, InternalError
+from ptc.support.diagnostics import CompileError, Diagnostic, InternalError
 
 #: `store(numbers, tensors)`: see `ptc.capture.control.entry`.
 Store = Callable[[Mapping[str, Any], Mapping[str, Any]], None]
@@ -39,19 +40,37 @@ Execute = Callable[[Sequence[Any], Mapping[str, Any], Store], Any]
 _MESSAGE_BYTES = 1024
 
 
-def compile_native(call: CapturedCall) -> Execute:
-    """Run the program as a library; one that keeps tensors, strings or lists in the user's objects
-    by the interpreter. Raises CompileError for what cannot be lowered."""
+def compile_native(call: CapturedCall, *, fallback: bool) -> Execute:
+    """Run the program as a library. One that keeps tensors, strings or lists in the user's objects
+    runs in eager, if `fallback`, and the user is told. Raises CompileError for what cannot be
+    lowered."""
     _require_no_gradients(call)
     live = live_program(call)
     if live.program.references:
         # A session's numbers are open to its process, the tensors and lists that it keeps are not
+        _run_in_eager(live, fallback)
         return _InterpretedProgram(live)
     built = pipeline.compile_control(live.program)
     require_own_tensors(built.compiled.loops.functional, live.replaced)
     STATISTICS.graphs += 1
     STATISTICS.kernels += built.info.kernels
     return _NativeProgram(live, built)
+
+
+def _run_in_eager(live: LiveProgram, fallback: bool) -> None:
+    paths = sorted(f"`{kept.path}`" for kept in live.program.references)
+    names = f"{', '.join(paths)} {'is' if len(paths) == 1 else 'are'}"
+    why = Diagnostic(
+        "PTC-D026",
+        f"the program runs in eager: {names} kept from call to call, no number and no buffer",
+        live.program.location,
+        hint="`ptc compile` makes a library that keeps them; in Python keep numbers and buffers",
+        severity="warning",
+    )
+    if not fallback:
+        raise CompileError(why.code, why.message, location=why.location, hint=why.hint)
+    STATISTICS.fallbacks += 1
+    notify(why)
 
 
 def compile_interpreted(call: CapturedCall) -> Execute:

@@ -250,8 +250,11 @@ class CodeCache:
         options: CaptureOptions,
     ) -> CapturedFrame | None:
         """The call as one program. None, and the user is told, where that cannot be."""
-        native = self.compiler.config.backend_name == "native"
-        compile_call = compile_native if native else compile_interpreted
+        config = self.compiler.config
+        compile_call = compile_interpreted
+        if config.backend_name == "native":
+            fallback = config.backend_options.options.get("fallback", True) is not False
+            compile_call = functools.partial(compile_native, fallback=fallback)
         attempts = [CaptureOptions(None, options.name)]
         if options.dynamic is not None and (options.dynamic.dims or options.dynamic.all):
             # Ints are taken as they are: programs with control flow have no inputs for them

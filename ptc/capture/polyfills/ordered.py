@@ -102,21 +102,16 @@ def heappushpop(heap: Any, item: Any, /) -> Any:
 
 
 def bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> Any:
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    if hi is None or hi == -1:
-        hi = len(a)
-    while lo < hi:
-        middle = (lo + hi) // 2
-        other = a[middle] if key is None else key(a[middle])
-        if x < other:
-            hi = middle
-        else:
-            lo = middle + 1
-    return lo
+    return _place(a, x, lo, hi, key, right=True)
 
 
 def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> Any:
+    return _place(a, x, lo, hi, key, right=False)
+
+
+def _place(a: Any, x: Any, lo: Any, hi: Any, key: Any, *, right: bool) -> Any:
+    """Behind the elements that equal x, or before them. As CPython does, `right` asks whether x is
+    less than an element, otherwise whether an element is less than x."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     if hi is None or hi == -1:
@@ -124,7 +119,7 @@ def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None)
     while lo < hi:
         middle = (lo + hi) // 2
         other = a[middle] if key is None else key(a[middle])
-        if other < x:
+        if not (x < other) if right else other < x:
             lo = middle + 1
         else:
             hi = middle

@@ -14,6 +14,7 @@ from torch import nn
 
 import ptc
 from ptc.capture.api import capture_program
+from ptc.dispatch.notices import CompileNotice
 from ptc.support.diagnostics import CompileError
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, interpreted, library
@@ -339,9 +340,12 @@ def test_a_list_that_is_not_bound_anew_stays_the_same_object() -> None:
     model = Stack().eval()
     stack = model.stack
     fast = ptc.compile(model, control_flow=True)
-    for x in CALLS:
-        fast(x)
+    with pytest.warns(CompileNotice, match=r"PTC-D026.*runs in eager: `stack` is kept"):
+        for x in CALLS:
+            fast(x)
     assert model.stack is stack
+    with pytest.warns(CompileNotice, match="PTC-D024"):
+        ptc.compile(Stack().eval(), control_flow=True, options={"fallback": False})(CALLS[0])
 
 
 class Twice(nn.Module):
