@@ -315,6 +315,23 @@ def _decided_by_data(vm: Machine, iterable: Value) -> Value:
     return ConstantValue(vm.has_data_length(iterable))
 
 
+@builtin(polyfills.said)
+def _said(vm: Machine) -> Value:
+    return ConstantValue(vm.told_outside)
+
+
+@builtin(polyfills.require_silence)
+def _require_silence(vm: Machine, before: Value, name: Value) -> Value:
+    if vm.told_outside != before.constant():
+        raise GraphBreak(
+            "PTC-B006",
+            f"{name.constant()} goes through something whose length data decides, and which prints "
+            "or may raise between its steps",
+            "go through it in a loop, and call the function with the list of what came",
+        )
+    return ConstantValue(None)
+
+
 for _original, _replacement in polyfills.TABLE:
     builtin(_original)(_polyfill_handler(_replacement))
 

@@ -58,7 +58,7 @@ def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     frame = generator.frame
     found = ListValue([])
     vm.collected_now = (vm.attempt, generator, found)
-    said = vm.writer.texts
+    said = vm.told_outside
     vm.collecting[frame] = found
     vm.journal.record(frame.restore, frame.save())
     vm.journal.assign(generator, "state", GeneratorValue.FINISHED)
@@ -72,7 +72,7 @@ def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
         ) from None
     finally:
         del vm.collecting[frame]
-    if vm.writer.texts != said:
+    if vm.told_outside != said:
         raise GraphBreak(
             "PTC-B006",
             f"{generator.describe()} goes different ways depending on data, and prints or raises",

@@ -630,6 +630,10 @@ class ControlMachine(TorchMachine):
             raise list_methods.not_unpacked(value)
         return super().unpack(value)
 
+    @property
+    def told_outside(self) -> int:
+        return self.writer.texts
+
     def has_data_length(self, iterable: Value) -> bool:
         iterable = self.settle(iterable)
         if isinstance(iterable, GeneratorValue):

@@ -441,6 +441,11 @@ class Machine:
     def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
         """Find out which keys are there."""
 
+    @property
+    def told_outside(self) -> int:
+        """How many prints, log records and exceptions are part of the program so far."""
+        return 0
+
     def has_data_length(self, iterable: Value) -> bool:
         """Whether data decides how many elements an iterable has."""
         return False

@@ -56,5 +56,6 @@ if sys.version_info >= (3, 12):
     TABLE.append((itertools.batched, functions.batched))
 
 decided_by_data = functions.decided_by_data
+said, require_silence = functions.said, functions.require_silence
 
-__all__ = ["TABLE", "decided_by_data"]
+__all__ = ["TABLE", "decided_by_data", "require_silence", "said"]

@@ -19,6 +19,17 @@ def decided_by_data(iterable: Any) -> bool:
     raise AssertionError("never runs")
 
 
+def said() -> int:
+    """How often the program has told the world outside anything: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def require_silence(before: int, name: str) -> None:
+    """Refuses a function that takes at once what CPython takes step by step, if taking it has
+    told anything since `before`: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
 def _sums(start: Any, step: Any) -> Any:
     number = start
     while True:
@@ -33,7 +44,9 @@ def chain(*iterables: Any) -> Any:
 def chain_from_iterable(cls: Any, iterables: Any) -> Any:
     known = iterables if isinstance(iterables, (list, tuple)) else ()
     if any([decided_by_data(iterable) for iterable in known]):
+        before = said()
         iterables = [_joined(iterables)]
+        require_silence(before, "chain")
     for iterable in iterables:
         for element in iterable:  # noqa: UP028 (where it comes from may depend on data)
             yield element
@@ -204,7 +217,10 @@ def pairwise(iterable: Any) -> Any:
 
 def zip_longest(*iterables: Any, fillvalue: Any = None) -> Any:
     if any([decided_by_data(iterable) for iterable in iterables]):
-        return _padded([list(iterable) for iterable in iterables], fillvalue)
+        before = said()
+        columns = [list(iterable) for iterable in iterables]
+        require_silence(before, "zip_longest")
+        return _padded(columns, fillvalue)
     return _longest([iter(iterable) for iterable in iterables], fillvalue)
 
 
@@ -231,8 +247,10 @@ def compress(data: Any, selectors: Any) -> Any:
 
 
 def groupby(iterable: Any, key: Any = None) -> Any:
+    before = said()
     values = list(iterable)
     keys = values if key is None else [key(value) for value in values]
+    require_silence(before, "groupby")
     starts: list[int] = []
     for i in range(len(values)):
         if not starts or not (keys[starts[-1]] == keys[i]):  # noqa: SIM201 (as in itertools)
@@ -243,7 +261,9 @@ def groupby(iterable: Any, key: Any = None) -> Any:
 
 
 def tee(iterable: Any, n: int = 2) -> Any:
+    before = said()
     elements = list(iterable)
+    require_silence(before, "tee")
     return tuple(iter(elements) for _ in range(n))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
 _VALUES = [
@@ -232,3 +233,26 @@ def spans(x: torch.Tensor) -> Any:
 
 def test_rows_of_known_numbers_and_others() -> None:
     check(spans, *_INTEGERS, torch.tensor([1, 1, 2, 3, 1]))
+
+
+def _told(value: float) -> bool:
+    print("asked", value)
+    return value > 1
+
+
+def test_what_is_taken_at_once_does_not_print() -> None:
+    """CPython would print between the steps."""
+
+    def grouped_aloud(x: torch.Tensor) -> None:
+        large = [value for value in x.tolist() if value > 0]
+        for key, group in itertools.groupby(large, _told):
+            print(key, len(list(group)))
+
+    def silent(x: torch.Tensor) -> None:
+        for key, group in itertools.groupby(x.tolist(), lambda value: value > 1):
+            print(key, len(list(group)))
+
+    with pytest.raises(CompileError, match="groupby goes through something") as caught:
+        check(grouped_aloud, *_VALUES[:2])
+    assert caught.value.code == "PTC-B006"
+    check(silent, *_VALUES[:4])
