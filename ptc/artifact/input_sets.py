@@ -6,6 +6,7 @@ ends of the ranges. How a variant of a call is made is the loader's business.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from ptc.loader.variants import variant_of
 #: Seconds and elements of the inputs that a comparison at the upper end of a range may take.
 _SECONDS = 2.0
 _ELEMENTS = 1 << 24
+_MOST_CHOICES = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class InputSet:
 
 
 def input_sets(request: EntryRequest, ranges: Sequence[SizeRange]) -> Iterator[InputSet]:
-    """The example, a fresh draw, a fresh draw at other sizes; then both ends of the ranges.
+    """The example, a fresh draw, a fresh draw at other sizes; then both ends of the ranges, and, of
+    sizes that may be 0 or 1, those beside other sizes of the rest.
 
     Made one by one: the time between two of them tells what a comparison costs, and the upper end
     is brought nearer where it would cost too much.
@@ -62,10 +65,22 @@ def input_sets(request: EntryRequest, ranges: Sequence[SizeRange]) -> Iterator[I
     seen = [_example_sizes(request, tensors), other]
     lower = {r.name: r.lower for r in ranges}
     upper = _affordable(request, ranges, tensors, seconds)
-    for seed, sizes in enumerate((lower, upper), start=3):
+    for seed, sizes in enumerate((lower, upper, *_mixed(ranges, other)), start=3):
         if sizes not in seen:
             seen.append(sizes)
             yield InputSet(*vary(seed, sizes), sizes, end=True)
+
+
+def _mixed(ranges: Sequence[SizeRange], other: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The sizes that torch may treat apart beside other ones: every choice of them, or, where those
+    are many, one at a time."""
+    small = {r.name: [*range(r.lower, 2), other[r.name]] for r in ranges if r.lower < 2}
+    if prod(map(len, small.values())) <= _MOST_CHOICES:
+        for sizes in itertools.product(*small.values()):
+            yield {**other, **dict(zip(small, sizes, strict=True))}
+    else:
+        for name, sizes in small.items():
+            yield from ({**other, name: size} for size in sizes)
 
 
 def _other_size(size: SizeRange) -> int:
