@@ -19,7 +19,8 @@ from ptc.ops.nests import loops
 from ptc.ops.protocol import Indices, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples, samples_for
 from ptc.ops.shapes import ZERO, normal_dim, replace_at
-from ptc.ops.views import lower_unsqueeze, narrow, slice_bounds, slice_step, wrapped_position
+from ptc.ops.slicing import narrow, slice_bounds, slice_step, wrapped_position
+from ptc.ops.views import lower_unsqueeze
 
 aten = torch.ops.aten
 

@@ -12,6 +12,7 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.cast_copy",
     "ptc.ops.creation",
     "ptc.ops.views",
+    "ptc.ops.slicing",
     "ptc.ops.windows",
     "ptc.ops.concat",
     "ptc.ops.reduce",

@@ -22,7 +22,8 @@ from ptc.ops.opaque import OPERATORS as opaque
 from ptc.ops.protocol import KernelBuilder, LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples
 from ptc.ops.shapes import ONE, ZERO, reshape
-from ptc.ops.views import lower_select, lower_transpose, narrow
+from ptc.ops.slicing import lower_select, narrow
+from ptc.ops.views import lower_transpose
 
 
 @dataclass(frozen=True, slots=True)

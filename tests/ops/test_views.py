@@ -9,7 +9,7 @@ import pytest
 
 from ptc.loops.index import Index
 from ptc.ops.shapes import broadcast_shapes, reshape_groups, reshape_map, unravel
-from ptc.ops.views import from_front, slice_bounds
+from ptc.ops.slicing import from_front, slice_bounds
 
 
 class Sizes:
