@@ -17,7 +17,8 @@ import torch
 
 from ptc.capture.control import list_forms
 from ptc.capture.control.arithmetic import KINDS, is_number, number_kind
-from ptc.capture.control.lists import EMPTY, DataListValue, is_empty
+from ptc.capture.control.list_positions import is_empty
+from ptc.capture.control.lists import EMPTY, DataListValue
 from ptc.capture.interpreter.wrapping import is_python_class
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue, is_immutable

@@ -111,6 +111,30 @@ def presence(vm: ControlMachine, entry: Any) -> Value:
     return member(vm, value, there)
 
 
+def settle_elements(vm: ControlMachine, elements: dict[Any, Value]) -> None:
+    for hashed, element in list(elements.items()):
+        if not may_be_missing(element):
+            continue
+        settled = vm.settle(element)
+        if settled is MISSING:
+            rest = {k: one for k, one in elements.items() if k != hashed}
+            vm.journal.replace_dict(elements, rest)
+        else:
+            vm.journal.put(elements, hashed, settled)
+
+
+def settle_entries(vm: ControlMachine, entries: dict[Any, tuple[Value, Value]]) -> None:
+    for hashed, (key, value) in list(entries.items()):
+        if not may_be_missing(value):
+            continue
+        settled = vm.settle(value)
+        if settled is MISSING:
+            rest = {k: entry for k, entry in entries.items() if k != hashed}
+            vm.journal.replace_dict(entries, rest)
+        else:
+            vm.journal.put(entries, hashed, (key, settled))
+
+
 def _key_at(vm: ControlMachine, entries: dict[Any, Any], hashed: Any) -> Value | None:
     """The key of an entry. Whether one that data decides is there at all is asked first, because it
     has a value only if it is."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 import torch
 
-from ptc.capture.control import lists
+from ptc.capture.control import list_positions, lists
 from ptc.capture.control.indexing import ENDLESS
 from ptc.capture.control.list_forms import NumberForm, TensorForm
 from ptc.capture.control.lists import DataListValue, holdable
@@ -160,7 +160,7 @@ def _appendleft(vm: ControlMachine, self: DataListValue, value: Value) -> None:
     if self.maxlen is not None:
         if self.maxlen == 0:
             return
-        if lists.longer(vm, self, self.maxlen - 1):
+        if list_positions.longer(vm, self, self.maxlen - 1):
             last = vm.binary("-", vm.length(self), ConstantValue(1))
             lists.pop(vm, self, last)
     lists.insert(vm, self, ConstantValue(0), value)
@@ -169,16 +169,18 @@ def _appendleft(vm: ControlMachine, self: DataListValue, value: Value) -> None:
 @_method(list.pop, collections.deque.pop)
 def _pop(vm: ControlMachine, self: Any, index: Value | None = None) -> Value:
     lists.hold(vm, self)
-    if not lists.longer(vm, self, 0):
+    if not list_positions.longer(vm, self, 0):
         what = "an empty deque" if self.noun == "deque" else "empty list"
         raise vm.exception(IndexError, f"pop from {what}")
-    position = lists.valid_index(vm, self, index or ConstantValue(-1), "pop index out of range")
+    position = list_positions.valid_index(
+        vm, self, index or ConstantValue(-1), "pop index out of range"
+    )
     return lists.pop(vm, self, position)
 
 
 @_method(collections.deque.popleft)
 def _popleft(vm: ControlMachine, self: DataListValue) -> Value:
-    if not lists.longer(vm, self, 0):
+    if not list_positions.longer(vm, self, 0):
         raise vm.exception(IndexError, "pop from an empty deque")
     return lists.pop(vm, self, ConstantValue(0))
 
@@ -364,12 +366,12 @@ def unpacked(
         return None
     count = vm.length(value)
     least = before + (after or 0)
-    if not lists.longer(vm, value, least - 1):
+    if not list_positions.longer(vm, value, least - 1):
         at_least = "at least " if after is not None else ""
         text = joined((f"not enough values to unpack (expected {at_least}{least}, got ",
                        *text_of(vm, vm.str(count)), ")"))  # fmt: skip
         raise vm.raised(ValueError, [text])
-    if after is None and lists.longer(vm, value, least):
+    if after is None and list_positions.longer(vm, value, least):
         text = f"too many values to unpack (expected {least})"
         raise vm.exception(ValueError, text)
     first = [lists.element(vm, value, ConstantValue(i)) for i in range(before)]

@@ -9,7 +9,7 @@ and what Python reads out of tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,7 @@ import torch.fx
 from ptc.capture import torch_state
 from ptc.capture.control import (
     arithmetic,
+    data_sizes,
     effects,
     elements,
     formatting,
@@ -36,7 +37,9 @@ from ptc.capture.control import (
     tensor_index,
     tensors,
     text,
+    variables,
 )
+from ptc.capture.control.block_builder import BlockBuilder
 from ptc.capture.control.carrying import Uncarriable
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance, run_arm
@@ -58,58 +61,20 @@ from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.calls import find_handler
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import RETURNED, YIELDED
-from ptc.capture.torch_graph import GraphBuilder
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
-from ptc.capture.values.births import now
 from ptc.capture.values.callables import FunctionValue, LostValue
-from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
-from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.choices import MISSING, may_be_missing
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import GeneratorValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import (
-    Assign,
-    Bind,
     Body,
-    ListVar,
     NumberKind,
     NumberVar,
     Operand,
-    Switch,
-    TensorVar,
-    TextVar,
-    Var,
 )
-from ptc.graph.symbols import expression_of, symbols_of
-from ptc.support.diagnostics import Location
-
-
-class _Builder(GraphBuilder):
-    """Names for the program's inputs; calls go to the open block."""
-
-    writer: Writer
-    facts: Facts
-    set_state: Callable[[], None]  # at the start of a block, where the program has changed it
-    leaf_facts: dict[Any, bool] = {}  # noqa: RUF012 (replaced, never changed)
-
-    def add_call(
-        self,
-        op: str,
-        target: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        value: Any,
-        stack: tuple[Location, ...],
-    ) -> torch.fx.Node:
-        block = self.writer.block
-        if block.is_new:
-            block.is_new = False
-            self.set_state()
-        block.facts = {**self.leaf_facts, **self.facts.table}
-        block.modes = torch_state.current()
-        return block.add_call(op, target, args, kwargs, value, stack)
 
 
 class ControlMachine(TorchMachine):
@@ -119,7 +84,7 @@ class ControlMachine(TorchMachine):
         super().__init__(whole_program=True, dynamic=dynamic)
         self.fakes = Fakes(self._ask)
         self.journal.keep_reads()
-        self.builder = _Builder(self.journal)
+        self.builder = BlockBuilder(self.journal)
         self.journal.keep(
             self.guards, self.wrapped, self.kept_alive, self.instance_dicts, self.effects.log,
             self.aliases, self.tensors_by_fake, self.value_of_node, self.sizes, self._globals,
@@ -193,6 +158,8 @@ class ControlMachine(TorchMachine):
     read_index = reading.read_index
     key_in = keys.key_in
     equal_texts = keys.equal_texts
+    settle_elements = keys.settle_elements
+    settle_entries = keys.settle_entries
     percent = formatting.percent
     text_variable = strings.variable
     text_operation = strings.operation
@@ -201,6 +168,21 @@ class ControlMachine(TorchMachine):
     ordered_texts = strings.ordered
     sequence_key = reading.sequence_key
     declare_input = tensors.declare
+    at_end_of = variables.at_end_of
+    assign_at_end = variables.assign_at_end
+    variable_like = variables.variable_like
+    same_alternative = variables.same_alternative
+    choice_selector = variables.choice_selector
+    renumbered = variables.renumbered
+    assign_choice = variables.assign_choice
+    new_size = data_sizes.new_size
+    least = data_sizes.least
+    sizes_since = data_sizes.sizes_since
+    same_size = staticmethod(data_sizes.same_size)
+    bindings = data_sizes.bindings
+    bindings_of = data_sizes.bindings_of
+    size_symbol = data_sizes.size_symbol
+    value_symbol = data_sizes.value_symbol
     read_item = tensors.read_item
     next_by_data = indexing.next_by_data
     range_by_data = indexing.range_by_data
@@ -337,125 +319,6 @@ class ControlMachine(TorchMachine):
     def is_cache(self, owner: Any) -> bool:
         return self.is_fact_table(owner)
 
-    # -- variables -----------------------------------------------------------------------------
-
-    @contextmanager
-    def at_end_of(self, leaf: Body) -> Iterator[None]:
-        """Write at the end of an arm. What becomes known there is not known elsewhere."""
-        mark = self.journal.mark()
-        outer = self.builder.leaf_facts
-        self.builder.leaf_facts = self.leaf_facts.get(id(leaf), (leaf, {}))[1]
-        with self.writer.inside(leaf):
-            try:
-                yield
-            finally:
-                self.builder.leaf_facts = outer
-                self.journal.rollback(mark)
-
-    def assign_at_end(self, leaf: Body, target: Var, source: Any) -> None:
-        with self.at_end_of(leaf):
-            self.writer.add(Assign(target, source))
-
-    def variable_like(self, var: Var) -> Var:
-        """A new variable of the same type."""
-        if isinstance(var, NumberVar):
-            return NumberVar(self.writer.name("n"), var.kind)
-        if isinstance(var, TensorVar):
-            return TensorVar(self.writer.name("t"), var.fake)
-        if isinstance(var, TextVar):
-            return TextVar(self.writer.name("text"))
-        return ListVar(self.writer.name("l"), var.element)
-
-    def same_alternative(self, one: Value, other: Value) -> bool:
-        if one is other:
-            return True
-        both = isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
-        return both and self.same_constant(one, other)
-
-    def choice_selector(self, form: ChoiceValue, content: Value) -> Any:
-        """The number of an alternative of `form`, for a value that is one of them."""
-
-        def position(value: Value) -> int:
-            return next(
-                i for i, a in enumerate(form.alternatives) if self.same_alternative(a, value)
-            )
-
-        if not isinstance(content, ChoiceValue):
-            return position(content)
-        return self.renumbered(content, [position(value) for value in content.alternatives])
-
-    def renumbered(self, choice: ChoiceValue, numbers: list[int]) -> NumberVar:
-        """The selector of a choice in other numbers."""
-        possible = self.possible.get(choice.selector.name, frozenset(range(len(numbers))))
-        if all(number == old for old, number in enumerate(numbers) if old in possible):
-            return choice.selector
-        target = NumberVar(self.writer.name("n"), NumberKind.INT)
-        self.assign_choice(target, choice, numbers)
-        return target
-
-    def assign_choice(self, target: NumberVar, choice: ChoiceValue, numbers: list[int]) -> None:
-        """`target = numbers[choice's selector]`."""
-        arms = tuple(Body([Assign(target, number)]) for number in numbers)
-        self.writer.add(Switch(choice.selector, arms, None, "choice"))
-
-    # -- sizes ---------------------------------------------------------------------------------
-
-    def new_size(self, lower: int = 0) -> torch.SymInt:
-        return self._sized(self.fakes.data_size(self.writer.name("n"), lower))
-
-    def _sized(self, made: torch.SymInt) -> torch.SymInt:
-        self.size_births[str(expression_of(made))] = now()
-        return made
-
-    def least(self, size: Any) -> int:
-        """The lower bound of a size that data gives."""
-        return self.fakes.data_dims[str(expression_of(size))].lower
-
-    def sizes_since(self, moment: int, size: Any) -> bool:
-        """Whether a size has symbols that are younger than a moment."""
-        return any(self.size_births.get(symbol, 0) > moment for symbol in symbols_of(size))
-
-    @staticmethod
-    def same_size(one: Any, other: Any) -> bool:
-        return bool(expression_of(one) == expression_of(other))
-
-    def bindings(self, var: Var) -> list[Bind]:
-        """What gives the symbols that are sizes of a tensor variable by themselves."""
-        if not isinstance(var, TensorVar):
-            return []
-        found: list[Bind] = []
-        for dim, size in enumerate(var.fake.shape):
-            if isinstance(size, torch.SymInt) and str(expression_of(size)) in self.fakes.data_dims:
-                found.append(Bind(str(expression_of(size)), var, dim))
-        return found
-
-    def bindings_of(self, form: Value) -> list[Bind]:
-        if isinstance(form, TensorValue):
-            return self.bindings(self.variable(form)) if self.tensor_home(form) else []
-        items = getattr(form, "items", None)
-        if isinstance(items, list):
-            return [bind for item in items for bind in self.bindings_of(item)]
-        return []
-
-    def size_symbol(self, var: NumberVar, lower: int) -> torch.SymInt:
-        """The number as a size that is at least `lower`."""
-        known = self.symbols.get((var.name, "size"))
-        if known is None:
-            known = self._sized(self.fakes.data_size(var.name, lower))
-            self.writer.compute(Bind(str(expression_of(known)), value=var))
-            self.journal.put(self.symbols, (var.name, "size"), known)
-        return known
-
-    def value_symbol(self, var: NumberVar) -> Any:
-        """The number as an operand of tensor arithmetic: an input of the block that uses it."""
-        known = self.symbols.get((var.name, "value"))
-        if known is None:
-            make = self.fakes.data_float if var.kind is NumberKind.FLOAT else self.fakes.data_int
-            known = make(var.name)
-            self.symbol_variables[expression_of(known)] = var
-            self.journal.put(self.symbols, (var.name, "value"), known)
-        return known
-
     # -- tensor calls --------------------------------------------------------------------------
 
     def torch_call(
@@ -470,8 +333,8 @@ class ControlMachine(TorchMachine):
             return special
 
         def call(args: list[Value], kwargs: dict[str, Value]) -> Value:
-            args = [self._as_graph_number(arg, by_value) for arg in args]
-            kwargs = {k: self._as_graph_number(v, by_value) for k, v in kwargs.items()}
+            args = [operands.with_graph_numbers(self, arg, by_value) for arg in args]
+            kwargs = {k: operands.with_graph_numbers(self, v, by_value) for k, v in kwargs.items()}
             return tensors.recorded_call(self, op, target, args, kwargs)
 
         return reading.reading_numbers(self, call, args, kwargs)
@@ -488,9 +351,6 @@ class ControlMachine(TorchMachine):
         if found is None:
             found = sized.sized_call(self, target, args, kwargs)
         return tensors.special_call(self, target, args, kwargs) if found is None else found
-
-    def _as_graph_number(self, value: Value, by_value: bool) -> Value:
-        return operands.with_graph_numbers(self, value, by_value)
 
     def plain_torch_call(
         self, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
@@ -660,28 +520,6 @@ class ControlMachine(TorchMachine):
             return value
         settled = self.settle(value)
         return None if settled is MISSING else settled
-
-    def settle_elements(self, elements: dict[Any, Value]) -> None:
-        for hashed, element in list(elements.items()):
-            if not may_be_missing(element):
-                continue
-            settled = self.settle(element)
-            if settled is MISSING:
-                rest = {k: one for k, one in elements.items() if k != hashed}
-                self.journal.replace_dict(elements, rest)
-            else:
-                self.journal.put(elements, hashed, settled)
-
-    def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
-        for hashed, (key, value) in list(entries.items()):
-            if not may_be_missing(value):
-                continue
-            settled = self.settle(value)
-            if settled is MISSING:
-                rest = {k: entry for k, entry in entries.items() if k != hashed}
-                self.journal.replace_dict(entries, rest)
-            else:
-                self.journal.put(entries, hashed, (key, settled))
 
     # -- calls ---------------------------------------------------------------------------------
 

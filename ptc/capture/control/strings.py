@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import lists
+from ptc.capture.control import list_positions, lists
 from ptc.capture.control.arithmetic import computed, is_number, operand
 from ptc.capture.control.list_forms import TextForm, new_vars
 from ptc.capture.control.lists import DataListValue, ListState
@@ -190,8 +190,8 @@ def _slice(vm: ControlMachine, text: Value, key: SliceValue) -> Value:
             "take the characters in a loop",
         )  # fmt: skip
     count = length(vm, text)
-    first = lists.bound_within(vm, count, start, _ZERO)
-    last = lists.bound_within(vm, count, stop, count)
+    first = list_positions.bound_within(vm, count, start, _ZERO)
+    last = list_positions.bound_within(vm, count, stop, count)
     if not first.is_constant() or first.constant() != 0:
         last = computed(vm, "max", [first, last], NumberKind.INT)
     return operation(vm, "slice", [text, first, last])

@@ -103,7 +103,9 @@ class Block:
         return node
 
 
-_READS_LIST = frozenset({"copy", "get", "length", "slice", "concat", "stack", "cat", "new"})
+_READS_LIST = frozenset(
+    {"copy", "get", "length", "slice", "concat", "stack", "cat", "new", "find"}
+)
 
 
 def is_computation(item: Item) -> bool:
