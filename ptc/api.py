@@ -57,7 +57,7 @@ def build(
     """Compile `model` into a library that needs neither Python nor libtorch.
 
     args, kwargs  one example call
-    output        path of the library; default `libNAME.so` in the current folder
+    output        the library, or a folder; default `libNAME.so` in the current folder
     dynamic       sizes that may change: input name -> dimension -> `"batch"` or `"batch[1..64]"`
     target        `native`, or a platform such as `x86_64-linux-gnu+avx2`
     check         compare with eager on three input sets before anything is written
@@ -66,7 +66,7 @@ def build(
     """
     request = _request(model, args, kwargs, dynamic, name)
     options = pipeline.BuildOptions(
-        output=Path(output) if output is not None else None,
+        output=output,
         name=name or request.name,
         target=target,
         check=check,
@@ -87,12 +87,13 @@ def export(
     dynamic: Dynamic | None = None,
     check: bool = True,
 ) -> ExportReport:
-    """Write `model` in an exchange format (`onnx`, `ptir`); arguments as for `build`.
+    """Write `model` in an exchange format (`onnx`, `ptir`): the file `output`, or `NAME.FORMAT` in
+    a folder. Other arguments as for `build`.
 
     Every output is compared with eager before the file appears. Raises CompileError PTC-Ennn.
     """
     request = _request(model, args, kwargs, dynamic, None)
-    return pipeline.export_model([request], format=format, output=Path(output), check=check)
+    return pipeline.export_model([request], format=format, output=output, check=check)
 
 
 def _request(

@@ -75,7 +75,7 @@ from ptc.schedule.passes import schedule
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import Dumper
-from ptc.support.landing import disk_errors, land, staging_folder
+from ptc.support.landing import Content, disk_errors, is_folder, land, staging_folder
 
 STAGES = ("captured", "aten", "loops", "scheduled", "code", "artifact")
 
@@ -167,14 +167,14 @@ def collection_paused() -> Iterator[None]:
 class BuildOptions:
     """What `ptc compile` was asked for.
 
-    output      path of the library, or a folder; None: `libNAME.so` in the current folder
+    output      the library, or a folder; None: `libNAME.so` in the current folder
     weights     "embedded", or "file" for a safetensors file beside the library
     stop_after  a stage of STAGES: nothing later is run and no library is written
     verify      run the verifier of each form after every pass
     jobs        compiler processes at once
     """
 
-    output: Path | None = None
+    output: str | Path | None = None
     name: str | None = None
     target: str = "native"
     check: bool = True
@@ -275,21 +275,12 @@ def _build_library(
             checks = _verify(entries, programs, staged, log)
         _require_passed(checks)
         with log.stage("write"):
-            files = {library.parent / path.name: path for path in staged.extra}
-            header = library.parent / f"{name}.h"
-            manifest = library.parent / f"{name}.json"
-            contents = {
-                **files,
-                library: staged.library,
-                header: staged.generated.sources.header.encode(),
-                manifest: staged.manifest_text.encode(),
-            }
-            land(contents)
+            files = _land_library(staged, library, name)
     return BuildReport(
         library=library,
-        header=header,
-        manifest=manifest,
-        files=tuple(contents),
+        header=library.parent / f"{name}.h",
+        manifest=library.parent / f"{name}.json",
+        files=files,
         entries=tuple(
             entry_report(info, check) for info, check in zip(staged.infos, checks, strict=True)
         ),
@@ -300,12 +291,21 @@ def _build_library(
     )
 
 
-def _library_path(output: Path | None, name: str) -> Path:
+def _land_library(staged: _Staged, library: Path, name: str) -> tuple[Path, ...]:
+    """Put the library in its place, and the files that belong to it beside it."""
+    contents: dict[Path, Content] = {library.parent / path.name: path for path in staged.extra}
+    contents[library] = staged.library
+    contents[library.parent / f"{name}.h"] = staged.generated.sources.header.encode()
+    contents[library.parent / f"{name}.json"] = staged.manifest_text.encode()
+    land(contents)
+    return tuple(contents)
+
+
+def _library_path(output: str | Path | None, name: str) -> Path:
     if output is None:
         return Path(f"lib{name}.so")
-    if output.is_dir() or not output.suffix:
-        return output / f"lib{name}.so"
-    return output
+    path = Path(output)
+    return path / f"lib{name}.so" if is_folder(output) or not path.suffix else path
 
 
 def _require_name(name: str) -> None:
@@ -512,7 +512,7 @@ def export_model(
     entries: Sequence[EntryRequest],
     *,
     format: str,
-    output: Path | None = None,
+    output: str | Path | None = None,
     name: str | None = None,
     check: bool = True,
     dump_dir: Path | None = None,
@@ -520,8 +520,8 @@ def export_model(
 ) -> ExportReport:
     """Write a model in an exchange format; every output is compared with eager first.
 
-    `output` defaults to `NAME.FORMAT`. Raises CompileError PTC-E005 for several entries: a file
-    holds one.
+    `output` is the file, or a folder for `NAME.FORMAT` (default: the current one). Raises
+    CompileError PTC-E005 for several entries: a file holds one.
     """
     if len(entries) != 1:
         names = ", ".join(entry.name for entry in entries)
@@ -543,6 +543,12 @@ def export_model(
     calls = [(s.args, s.kwargs) for s in input_sets(request, ranges) if not s.end] if check else []
     with Session(live_state(aten)).call():
         checks = check_sets(aten, request.function, calls)
-    path = output or Path(f"{name or request.name}.{format}")
+    path = _export_path(output, f"{name or request.name}.{format}")
     report = export(aten, format=format, output=path, checks=checks, settings=settings)
     return replace(report, notes=(*notes, *report.notes))
+
+
+def _export_path(output: str | Path | None, default: str) -> Path:
+    if output is None:
+        return Path(default)
+    return Path(output) / default if is_folder(output) else Path(output)

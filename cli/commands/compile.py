@@ -18,8 +18,19 @@ from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 
 from ..model import blaming, load_request
-from ..options import AsJson, Debug, Dtype, DumpDir, Dynamic, Entries, Init, Inputs, Seed, Target
-from ..options import Weights as WeightsOption
+from ..options import (
+    AsJson,
+    Debug,
+    Dtype,
+    DumpDir,
+    Dynamic,
+    Entries,
+    Init,
+    Inputs,
+    Seed,
+    Target,
+    Weights,
+)
 from ..render import (
     ERR,
     OUT,
@@ -31,48 +42,53 @@ from ..render import (
     size_text,
 )
 
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output", "-o", metavar="PATH", help="A folder, or the name of the library (.so)."
+    ),
+]
+Name = Annotated[
+    str | None, typer.Option("--name", help="Name of the model in C and in file names.")
+]
+Machine = Annotated[
+    str, typer.Option("--target", metavar="TARGET", help="Processor to compile for.")
+]
+WeightsFile = Annotated[
+    bool, typer.Option("--weights-file", help="Keep weights beside the library, not in it.")
+]
+Check = Annotated[bool, typer.Option("--check/--no-check", help="Compare the library with eager.")]
+StopAfter = Annotated[
+    str | None, typer.Option("--stop-after", metavar="STAGE", help="Stop after this stage.")
+]
+Verify = Annotated[bool, typer.Option("--verify", help="Verify the program after every pass.")]
+Hosted = Annotated[
+    bool, typer.Option("--hosted", help="Pack the model with its Python source instead.")
+]
+Include = Annotated[
+    list[Path], typer.Option("--include", metavar="FILE", help="With --hosted: pack it too.")
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Compilers at once.")]
+
 
 def compile_command(
     target: Target,
     inputs: Inputs = [],  # noqa: B006  # Typer copies defaults
     dynamic: Dynamic = [],  # noqa: B006
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="PATH", help="A folder, or the name of the library (.so)."
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of the model in C and in file names.")
-    ] = None,
+    output: Output = None,
+    name: Name = None,
     entries: Entries = [],  # noqa: B006
     init: Init = None,
-    weights: WeightsOption = None,
+    weights: Weights = None,
     dtype: Dtype = None,
-    machine: Annotated[
-        str, typer.Option("--target", metavar="TARGET", help="Processor to compile for.")
-    ] = "native",
-    weights_file: Annotated[
-        bool, typer.Option("--weights-file", help="Keep weights beside the library, not in it.")
-    ] = False,
-    check: Annotated[
-        bool, typer.Option("--check/--no-check", help="Compare the library with eager.")
-    ] = True,
-    stop_after: Annotated[
-        str | None, typer.Option("--stop-after", metavar="STAGE", help="Stop after this stage.")
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Verify the program after every pass.")
-    ] = False,
-    hosted: Annotated[
-        bool, typer.Option("--hosted", help="Pack the model with its Python source instead.")
-    ] = False,
-    include: Annotated[
-        list[Path], typer.Option("--include", metavar="FILE", help="With --hosted: pack it too.")
-    ] = [],  # noqa: B006
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Compilers at once.")] = (
-        None
-    ),
+    machine: Machine = "native",
+    weights_file: WeightsFile = False,
+    check: Check = True,
+    stop_after: StopAfter = None,
+    verify: Verify = False,
+    hosted: Hosted = False,
+    include: Include = [],  # noqa: B006
+    jobs: Jobs = None,
     dump_dir: DumpDir = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -82,15 +98,9 @@ def compile_command(
     if include and not hosted:
         raise CompileError("PTC-U008", "--include is for --hosted: a library holds no files")
     request = load_request(
-        target,
-        inputs=inputs,
-        dynamic=dynamic,
-        init=init,
-        weights=weights,
-        dtype=dtype,
-        entries=entries,
-        seed=seed,
-    )
+        target, inputs=inputs, dynamic=dynamic, init=init, weights=weights, dtype=dtype,
+        entries=entries, seed=seed,
+    )  # fmt: skip
     model = load(request)
     print_notes(model.notes)
     if hosted:

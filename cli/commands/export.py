@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from ptc.exporters.api import ExportReport
 from ptc.loader import load
 from ptc.pipeline import export_model
 
@@ -36,23 +36,29 @@ from ..render import (
     size_text,
 )
 
+Format = Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="onnx or ptir.")]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output", "-o", metavar="PATH", help="A folder, or the file (default: NAME.FORMAT)."
+    ),
+]
+Check = Annotated[
+    bool, typer.Option("--check/--no-check", help="Run the export and compare with eager.")
+]
+
 
 def export_command(
     target: Target,
-    format: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="onnx or ptir.")],
+    format: Format,
     inputs: Inputs = [],  # noqa: B006  # Typer copies defaults
     dynamic: Dynamic = [],  # noqa: B006
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="PATH", help="The file (default: NAME.FORMAT)."),
-    ] = None,
+    output: Output = None,
     entries: Entries = [],  # noqa: B006
     init: Init = None,
     weights: Weights = None,
     dtype: Dtype = None,
-    check: Annotated[
-        bool, typer.Option("--check/--no-check", help="Run the export and compare with eager.")
-    ] = True,
+    check: Check = True,
     dump_dir: DumpDir = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -61,15 +67,9 @@ def export_command(
     """Export a model and verify what was written."""
     del debug
     request = load_request(
-        target,
-        inputs=inputs,
-        dynamic=dynamic,
-        init=init,
-        weights=weights,
-        dtype=dtype,
-        entries=entries,
-        seed=seed,
-    )
+        target, inputs=inputs, dynamic=dynamic, init=init, weights=weights, dtype=dtype,
+        entries=entries, seed=seed,
+    )  # fmt: skip
     model = load(request)
     print_notes(model.notes)
     with ERR.status(f"exporting {model.name}"), blaming(model):
@@ -83,20 +83,24 @@ def export_command(
         )
     print_notes(report.notes)
     if as_json:
-        OUT.print_json(
-            json.dumps(
-                {
-                    "format": report.format,
-                    "files": [str(file) for file in report.files],
-                    "size": report.size,
-                    "operators": report.operators,
-                    "worst_error": report.worst_error,
-                    "seconds": dict(report.seconds),
-                    **report.facts,
-                }
-            )
-        )
-        return
+        OUT.print_json(json.dumps(_as_json(report)))
+    else:
+        _print_report(report, check)
+
+
+def _as_json(report: ExportReport) -> dict[str, Any]:
+    return {
+        "format": report.format,
+        "files": [str(file) for file in report.files],
+        "size": report.size,
+        "operators": report.operators,
+        "worst_error": report.worst_error,
+        "seconds": dict(report.seconds),
+        **report.facts,
+    }
+
+
+def _print_report(report: ExportReport, check: bool) -> None:
     rows = [("input", port.name, port.type) for port in report.inputs]
     rows += [("output", port.name, port.type) for port in report.outputs]
     print_table(["", "name", "type"], rows)

@@ -106,16 +106,8 @@ def host_unit(
     lines += [*_table("StateSpec", "state_specs", [f"{{{bits}}}" for bits in controls.states]), ""]
     lines += [*_table("uint8_t", "kept_kinds", list(controls.kept)), ""]
     lines += _feature_table(target)
-    file = "nullptr" if weights_file is None else string_literal(weights_file)
-    weight_table = "weight_specs" if weights else "nullptr"
     lines += [
-        "const ModelSpec model_spec = {",
-        f"    {string_literal(name)}, {symbol}_manifest, {public}, {len(entries)}, entry_specs,",
-        f"    {len(weights)}, {weight_table}, {file}, needed_features,",
-        f"    {len(controls.states)}, {'state_specs' if controls.states else 'nullptr'}, "
-        f"{'free_control_memory' if controls.codes else 'nullptr'},",
-        f"    {len(controls.kept)}, {'kept_kinds' if controls.kept else 'nullptr'},",
-        "};",
+        *_model_spec(name, public, len(entries), len(weights), weights_file, controls),
         "",
         "}  // namespace ptc",
         "",
@@ -124,6 +116,23 @@ def host_unit(
         "",
     ]
     return "\n".join(lines)
+
+
+def _model_spec(
+    name: str, public: int, entries: int, weights: int, weights_file: str | None, controls: Controls
+) -> list[str]:
+    """The table that names all others."""
+    file = "nullptr" if weights_file is None else string_literal(weights_file)
+    return [
+        "const ModelSpec model_spec = {",
+        f"    {string_literal(name)}, {identifier(name)}_manifest, {public}, {entries}, "
+        "entry_specs,",
+        f"    {weights}, {'weight_specs' if weights else 'nullptr'}, {file}, needed_features,",
+        f"    {len(controls.states)}, {'state_specs' if controls.states else 'nullptr'}, "
+        f"{'free_control_memory' if controls.codes else 'nullptr'},",
+        f"    {len(controls.kept)}, {'kept_kinds' if controls.kept else 'nullptr'},",
+        "};",
+    ]
 
 
 def _tensor_spec(buffer: Buffer, name: str, is_written: bool = False) -> str:

@@ -96,6 +96,21 @@ def compile(
             compile, backend=backend, mode=mode, fullgraph=fullgraph, dynamic=dynamic,
             freeze=freeze, control_flow=control_flow, options=options,
         )  # fmt: skip
+    _check_mode(mode)
+    config = CompileConfig(
+        backend=resolve_backend(backend),
+        backend_name=backend if isinstance(backend, str) else getattr(backend, "__name__", "?"),
+        backend_options=BackendOptions(freeze, mode, dict(options or {})),
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        control_flow=control_flow,
+    )
+    if isinstance(model_or_function, nn.Module):
+        return compile_module(model_or_function, config)
+    return compile_function(model_or_function, config)
+
+
+def _check_mode(mode: str) -> None:
     if mode not in _MODES:
         raise CompileError(
             "PTC-D002", f"unknown mode {mode!r}", hint=f"choose one of {', '.join(_MODES)}"
@@ -109,17 +124,6 @@ def compile(
                 severity="note",
             )
         )
-    config = CompileConfig(
-        backend=resolve_backend(backend),
-        backend_name=backend if isinstance(backend, str) else getattr(backend, "__name__", "?"),
-        backend_options=BackendOptions(freeze, mode, dict(options or {})),
-        fullgraph=fullgraph,
-        dynamic=dynamic,
-        control_flow=control_flow,
-    )
-    if isinstance(model_or_function, nn.Module):
-        return compile_module(model_or_function, config)
-    return compile_function(model_or_function, config)
 
 
 def compile_function(function: Any, config: CompileConfig) -> Callable[..., Any]:

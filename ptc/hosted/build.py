@@ -27,6 +27,7 @@ from ptc.loader.target import parse_target
 from ptc.loader.torch_values import short_name
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
+from ptc.support.landing import is_folder
 from ptc.support.version import VERSION
 
 #: Where things lie in the package.
@@ -48,7 +49,7 @@ def build_hosted(
     request: LoadRequest,
     model: LoadedModel,
     *,
-    output: Path | None,
+    output: str | Path | None,
     name: str,
     include: Sequence[Path] = (),
 ) -> HostedReport:
@@ -91,10 +92,12 @@ def _below(file: Path, root: Path) -> str:
         ) from None
 
 
-def _package_path(output: Path | None, name: str) -> Path:
+def _package_path(output: str | Path | None, name: str) -> Path:
     if output is None:
         return Path(f"{name}{SUFFIX}")
-    return output if output.name.endswith(".zip") else output / f"{name}{SUFFIX}"
+    path = Path(output)
+    is_file = path.name.endswith(".zip") and not is_folder(output)
+    return path if is_file else path / f"{name}{SUFFIX}"
 
 
 def _write_weights(model: LoadedModel, path: Path) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import starmap
 
 import torch
 
@@ -39,6 +40,31 @@ def transposed_output_size(
     return (size - 1) * stride - 2 * padding + (kernel - 1) * dilation + extra + 1
 
 
+def _require_float(x: TensorValue) -> None:
+    if not x.dtype.is_float:
+        raise CompileError(
+            "PTC-O005",
+            f"convolution of {to_torch(x.dtype)} tensors cannot be compiled",
+            hint="convert the input and the weight to a floating point type",
+        )
+
+
+def _tap(
+    ctx: LoweringContext, weight: TensorValue, depth: Index | None
+) -> Callable[[Mapping[str, Index]], Expr]:
+    """The weight at output channel `o`, input channel `c` of the group and tap `k0, k1, ...`. A
+    transposed weight has the input channels of all groups first: `depth` of them a group."""
+
+    def tap(v: Mapping[str, Index]) -> Expr:
+        place = tuple(v[f"k{d}"] for d in range(len(weight.shape) - 2))
+        if depth is None:
+            return ctx.load(weight, (v["o"], v["c"], *place))
+        each = weight.shape[1]
+        return ctx.load(weight, (v["o"] // each * depth + v["c"], v["o"] % each, *place))
+
+    return tap
+
+
 @lowers(aten.convolution.default)
 def lower_convolution(
     ctx: LoweringContext,
@@ -54,39 +80,22 @@ def lower_convolution(
 ) -> TensorValue:
     """x[n, c, ...] with weight[o, c/groups, ...], or weight[c, o/groups, ...] when transposed."""
     rank = len(x.shape) - 2
-    if not x.dtype.is_float:
-        raise CompileError(
-            "PTC-O005",
-            f"convolution of {to_torch(x.dtype)} tensors cannot be compiled",
-            hint="convert the input and the weight to a floating point type",
-        )
+    _require_float(x)
     steps, pads, gaps, extra = (
         _per_dim(ctx, v, rank) for v in (stride, padding, dilation, output_padding)
     )
     parts = int(ctx.size(groups))
-    if transposed:
-        channels = weight.shape[1] * parts
-    else:
-        channels = weight.shape[0]
+    channels = weight.shape[1] * parts if transposed else weight.shape[0]
     kernel, image = weight.shape[2:], x.shape[2:]
     if transposed:
-        spatial = tuple(
-            transposed_output_size(*numbers)
-            for numbers in zip(image, kernel, steps, pads, gaps, extra, strict=True)
-        )
+        numbers = zip(image, kernel, steps, pads, gaps, extra, strict=True)
+        spatial = tuple(starmap(transposed_output_size, numbers))
     else:
-        spatial = tuple(
-            output_size(*numbers) for numbers in zip(image, kernel, steps, pads, gaps, strict=True)
-        )
-    shape = (x.shape[0], channels, *spatial)
+        spatial = tuple(starmap(output_size, zip(image, kernel, steps, pads, gaps, strict=True)))
     depth = x.shape[1] // parts
-
-    def tap(v: Mapping[str, Index]) -> Expr:
-        place = tuple(v[f"k{d}"] for d in range(rank))
-        if not transposed:
-            return ctx.load(weight, (v["o"], v["c"], *place))
-        each = weight.shape[1]
-        return ctx.load(weight, (v["o"] // each * depth + v["c"], v["o"] % each, *place))
+    domain = {"n": x.shape[0], "o": channels, "c": depth, "ch": x.shape[1]}
+    for name, sizes in (("y", spatial), ("k", kernel), ("p", image)):
+        domain |= {f"{name}{d}": size for d, size in enumerate(sizes)}
 
     def finish(index: Indices, value: Expr) -> Expr:
         if bias is not None:
@@ -95,20 +104,12 @@ def lower_convolution(
 
     return ctx.template(
         f"conv{rank}d",
-        {
-            "n": x.shape[0],
-            "o": channels,
-            "c": depth,
-            "ch": x.shape[1],
-            **{f"y{d}": size for d, size in enumerate(spatial)},
-            **{f"k{d}": size for d, size in enumerate(kernel)},
-            **{f"p{d}": size for d, size in enumerate(image)},
-        },
+        domain,
         {
             "x": lambda v: ctx.load(x, (v["n"], v["ch"], *(v[f"p{d}"] for d in range(rank)))),
-            "w": tap,
+            "w": _tap(ctx, weight, depth if transposed else None),
         },
-        shape,
+        (x.shape[0], channels, *spatial),
         x.dtype,
         out_vars=("n", "o", *(f"y{d}" for d in range(rank))),
         accumulate=accumulation_type(x.dtype),

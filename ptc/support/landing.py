@@ -22,6 +22,12 @@ UNWRITABLE = "PTC-R030"
 Content = bytes | Path
 
 
+def is_folder(output: str | Path) -> bool:
+    """Whether what the user named as output is a folder: one that exists, or a text that ends in
+    `/`."""
+    return str(output).endswith("/") or Path(output).is_dir()
+
+
 @contextmanager
 def staging_folder(final: Path, code: str = UNWRITABLE) -> Iterator[Path]:
     """A folder on the file system of `final`, so that files are moved to their places, not copied.

@@ -144,6 +144,26 @@ def test_export(tmp_path: Path) -> None:
     assert (tmp_path / "p.ptir").is_file() and "worst error" in result.stdout
 
 
+@pytest.mark.parametrize("folder", [".", "there", "new.d/"])
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["export", "-f", "ptir"], "policy.ptir"),
+        (["export", "-f", "onnx"], "policy.onnx"),
+        (["compile"], "libpolicy.so"),
+    ],
+)
+def test_an_output_may_be_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, command: list[str], name: str
+) -> None:
+    """One that exists, or a name that ends in `/`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    result = invoke(*command, SAMPLES / "policy.py", "-o", folder, "--no-check")
+    assert result.exit_code == 0, result.output + result.stderr
+    assert (tmp_path / folder / name).is_file()
+
+
 @pytest.mark.parametrize("stage", ["captured", "aten", "loops", "scheduled", "code"])
 def test_inspect_graph(stage: str) -> None:
     result = invoke("inspect-graph", SAMPLES / "policy.py", "--stage", stage)
