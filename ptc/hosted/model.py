@@ -19,6 +19,7 @@ from ptc.dispatch.proxy import compile as compile_model
 from ptc.graph.structure import describe
 from ptc.hosted.build import load_request
 from ptc.hosted.package import read_package, remove, unpack
+from ptc.hosting.entries import WithEntries
 from ptc.hosting.manifest import EntryInfo, TensorInfo
 from ptc.loader import EntryRequest
 from ptc.loader import load as load_model
@@ -28,7 +29,7 @@ from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 
 
-class HostedModel:
+class HostedModel(WithEntries["HostedEntry"]):
     """A model in a hosted package. Calling it runs its first entry; every entry is also a method.
 
     Takes torch tensors or NumPy arrays, gives tensors if any input was one, else arrays.
@@ -46,27 +47,6 @@ class HostedModel:
         self.raised: BaseException | None = None
         self._cache = folder / "cache"
         self.entries = {entry.name: HostedEntry(self, entry) for entry in loaded.entries}
-
-    def entry(self, name: str | None = None) -> HostedEntry:
-        """The entry called `name`, by default the first. Raises CompileError PTC-R015."""
-        if name is None:
-            return next(iter(self.entries.values()))
-        if name not in self.entries:
-            raise CompileError(
-                "PTC-R015",
-                f"{self.path.name} has no entry `{name}`",
-                hint=f"its entries: {', '.join(self.entries)}",
-            )
-        return self.entries[name]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.entry()(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> HostedEntry:
-        entries = self.__dict__.get("entries", {})
-        if name in entries:
-            return entries[name]
-        raise AttributeError(f"no entry or attribute `{name}`; the entries are {list(entries)}")
 
     def peak_memory(self) -> int:
         """Working memory is not counted: torch allocates it."""

@@ -14,6 +14,7 @@ from typing import Any
 from ptc.hosting.binding import Binder
 from ptc.hosting.dims import evaluate, shape_text
 from ptc.hosting.effects import Emit, emit_here
+from ptc.hosting.entries import WithEntries
 from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Session
 from ptc.hosting.manifest import EntryInfo, Manifest, TensorInfo
 from ptc.hosting.results import Results
@@ -51,7 +52,7 @@ def load(
 _PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool"}
 
 
-class LoadedArtifact:
+class LoadedArtifact(WithEntries["LoadedEntry"]):
     """A compiled model. Calling it runs its first entry; every entry is also a method.
 
     Thread-safe: calls take turns. `fork_session` gives another object that shares the weights and
@@ -60,8 +61,9 @@ class LoadedArtifact:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self.path = model.library.path
         self._session = Session(model)
-        self.entries: dict[str, LoadedEntry] = {
+        self.entries = {
             info.name: LoadedEntry(self._session, self.manifest, info)
             for info in self.manifest.entries
         }
@@ -69,22 +71,6 @@ class LoadedArtifact:
     @property
     def manifest(self) -> Manifest:
         return self._model.library.manifest
-
-    @property
-    def path(self) -> Path:
-        return self._model.library.path
-
-    def entry(self, name: str | None = None) -> LoadedEntry:
-        """The entry called `name`, by default the first. Raises CompileError PTC-R015."""
-        if name is None:
-            return next(iter(self.entries.values()))
-        if name not in self.entries:
-            raise CompileError(
-                "PTC-R015",
-                f"{self.path.name} has no entry `{name}`",
-                hint=f"its entries: {', '.join(self.entries)}",
-            )
-        return self.entries[name]
 
     def fork_session(self) -> LoadedArtifact:
         return LoadedArtifact(self._model)
@@ -110,15 +96,6 @@ class LoadedArtifact:
     def peak_memory(self) -> int:
         """Bytes of working memory (weights not counted) used at most so far."""
         return self._session.peak_memory()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.entry()(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> LoadedEntry:
-        entries = self.__dict__.get("entries", {})
-        if name in entries:
-            return entries[name]
-        raise AttributeError(f"no entry or attribute `{name}`; the entries are {list(entries)}")
 
     def __repr__(self) -> str:
         return f"<ptc artifact {self.path.name}: {'; '.join(map(str, self.entries.values()))}>"
