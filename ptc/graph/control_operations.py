@@ -16,8 +16,8 @@ INT, FLOAT, BOOL = NumberKind.INT, NumberKind.FLOAT, NumberKind.BOOL
 
 Kinds = frozenset[NumberKind]
 
-_KINDS: Mapping[type, NumberKind] = {int: INT, float: FLOAT, bool: BOOL}
-_TYPES: Mapping[NumberKind, type] = {kind: cls for cls, kind in _KINDS.items()}
+KINDS: Mapping[type, NumberKind] = {int: INT, float: FLOAT, bool: BOOL}
+_TYPES: Mapping[NumberKind, type] = {kind: cls for cls, kind in KINDS.items()}
 
 
 def power(base: float, exponent: float) -> float:
@@ -65,7 +65,7 @@ _FIXED: Mapping[str, NumberKind] = {
 
 def kind_of_number(value: object) -> NumberKind | None:
     """The kind of a Python number, None for anything else."""
-    return _KINDS.get(type(value))
+    return KINDS.get(type(value))
 
 
 def type_of_kind(kind: NumberKind) -> type:

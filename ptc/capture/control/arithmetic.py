@@ -5,7 +5,6 @@ exceptions are (a division by zero, a domain error), taken before the operation.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,32 +19,13 @@ from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.graph.control import Compute, NumberKind, NumberVar, Operand
-from ptc.graph.control_operations import power
+from ptc.graph.control_operations import FUNCTIONS, KINDS, result_kinds
 from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 _INT, _FLOAT, _BOOL = NumberKind.INT, NumberKind.FLOAT, NumberKind.BOOL
-KINDS: Mapping[type, NumberKind] = {int: _INT, float: _FLOAT, bool: _BOOL}
-_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "not", "bool"})
-_ALWAYS_FLOAT = frozenset({"truediv", "float", "power"})
-_TO_INT = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc", "math.isqrt",
-                     "math.gcd", "invert", "lshift", "rshift"})  # fmt: skip
-_BITWISE = frozenset({"and", "or", "xor"})
-_INTS_ONLY = frozenset({"lshift", "rshift", "invert", "math.gcd", "math.isqrt"})
-#: What Python computes where all operands are known.
-HOST: Mapping[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "neg": operator.neg,
-    "pos": operator.pos, "abs": abs, "invert": operator.invert, "and": operator.and_,
-    "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift,
-    "rshift": operator.rshift, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
-    "le": operator.le, "gt": operator.gt, "ge": operator.ge, "not": operator.not_, "int": int,
-    "float": float, "bool": bool, "power": power, "round": round, "round_to": round, "min": min,
-    "max": max,
-    "select": lambda c, a, b: a if c else b, "divmod": divmod,
-}  # fmt: skip
 
 
 def number_kind(value: Value) -> NumberKind:
@@ -115,16 +95,11 @@ def int_range(vm: ControlMachine, value: Value) -> tuple[int, int] | None:
 
 
 def _result_kind(op: str, kinds: list[NumberKind]) -> NumberKind:
-    if op in _COMPARISONS or op in ("math.isnan", "math.isinf", "math.isfinite"):
-        return _BOOL
-    if op in _BITWISE:
-        return _BOOL if all(kind is _BOOL for kind in kinds) else _INT
-    if op in _TO_INT:
-        return _INT
-    if op in _ALWAYS_FLOAT or op.startswith("math."):
-        return _FLOAT
-    if op == "round_to":
-        return _FLOAT if kinds[0] is _FLOAT else _INT
+    """The kind of a result, where no operand raises. Of several it is the widest: no exponent of an
+    int is negative here."""
+    possible = result_kinds(op, kinds)
+    if len(possible) == 1:
+        return next(iter(possible))
     return _FLOAT if _FLOAT in kinds else _INT
 
 
@@ -134,7 +109,7 @@ def _result_kind(op: str, kinds: list[NumberKind]) -> NumberKind:
 def _require_valid(vm: ControlMachine, op: str, values: list[Value]) -> None:
     """Ask for the operands that make Python raise; where they do, raise."""
     kinds = [number_kind(value) for value in values]
-    if _FLOAT in kinds and (op in _BITWISE or op in _INTS_ONLY):
+    if not result_kinds(op, kinds):
         _raise(vm, op, [_example(kind) for kind in kinds])
     if op in ("truediv", "floordiv", "mod"):
         if _holds(vm, "eq", values[1], 0):
@@ -252,7 +227,8 @@ def _holds(vm: ControlMachine, op: str, left: Value, right: Value | float | None
 
 
 def host_function(op: str) -> Callable[..., Any]:
-    return HOST[op] if op in HOST else getattr(math, op.removeprefix("math."))
+    """What Python computes where all operands are known."""
+    return divmod if op == "divmod" else FUNCTIONS[op]
 
 
 def _raise(vm: ControlMachine, op: str, example: list[Any]) -> None:

@@ -92,9 +92,9 @@ def _math(vm: ControlMachine, function: Any, args: list[Value]) -> Value | None:
         return vm.binary("/", _math_value(vm, op, read[:1]), _math_value(vm, op, read[1:]))
     if op == "math.gcd":
         result = read[0]
-        for other in read[1:]:
+        for other in read[1:] or [ConstantValue(0)]:
             result = _math_value(vm, op, [result, other])
-        return arithmetic(vm, "abs", read) if len(read) == 1 else result
+        return result
     if op == "math.hypot" and len(read) != 2:
         return arithmetic(vm, "math.fabs", read) if len(read) == 1 else None
     if len(read) != OPERATIONS[op]:

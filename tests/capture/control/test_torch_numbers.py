@@ -52,6 +52,14 @@ def domain_error(x: Row) -> Any:
         return str(error)
 
 
+def ints_only(x: Row) -> Any:
+    n = int(x.sum())
+    try:
+        return math.gcd(n), math.gcd(x[0].item())
+    except TypeError as error:
+        return math.gcd(-n), str(error)
+
+
 def rounding(x: Row) -> Any:
     v = x.sum().item()
     n = int(v)
@@ -102,8 +110,8 @@ def ordered(x: Row) -> Any:
 @pytest.mark.parametrize(
     "function",
     [
-        functions_of_math, tensors_in_math, domain_error, rounding, arithmetic_functions, extremes,
-        methods, ordered,
+        functions_of_math, tensors_in_math, domain_error, ints_only, rounding,
+        arithmetic_functions, extremes, methods, ordered,
     ],
 )  # fmt: skip
 def test_numbers(function: Any) -> None:
