@@ -12,6 +12,7 @@ from types import CodeType
 
 from ptc.capture.code import versions
 from ptc.capture.code.decode import DecodedCode, Handler, Instruction, SlotKind, decode
+from ptc.capture.code.effects import stack_effect
 from ptc.capture.code.per_code import per_code
 from ptc.capture.code.stack_state import FrameState, ItemKind, after
 
@@ -150,7 +151,6 @@ _READS = frozenset(
     {
         "LOAD_FAST",
         "LOAD_FAST_CHECK",
-        "LOAD_FAST_AND_CLEAR",
         "LOAD_CLOSURE",
         "LOAD_DEREF",
         "LOAD_CLASSDEREF",
@@ -164,22 +164,87 @@ _READS = frozenset(
 )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Saved:
+    """What inlined comprehensions save on the stack while their variables have its slot. `bit` is
+    that of a saved value by the instruction that saves it, `restored` by the instruction (and the
+    slot) that puts it back."""
+
+    bit: dict[int, int]
+    restored: dict[tuple[int, int], int]
+
+
+def _saved(decoded: DecodedCode) -> _Saved:
+    count = len(decoded.slots)
+    saves = [i.index for i in decoded.instructions if i.opname == "LOAD_FAST_AND_CLEAR"]
+    bits = {index: 1 << (count + number) for number, index in enumerate(saves)}
+    restored: dict[tuple[int, int], int] = {}
+    if not saves:
+        return _Saved(bits, restored)
+    stacks: dict[int, list[int]] = {0: []}
+    work = [0]
+    while work:
+        index = work.pop()
+        instruction, stack = decoded.instructions[index], stacks[index]
+        for successor, following in _moves(instruction, stack, bits, restored):
+            if successor not in stacks:
+                stacks[successor] = following
+                work.append(successor)
+    return _Saved(bits, restored)
+
+
+def _moves(
+    instruction: Instruction,
+    stack: list[int],
+    bits: dict[int, int],
+    restored: dict[tuple[int, int], int],
+) -> Iterator[tuple[int, list[int]]]:
+    """The stacks behind an instruction along its edges: for each item its bit in `bits`, or 0."""
+    handler = instruction.handler
+    if handler is not None and instruction.opname not in versions.NEVER_RAISES:
+        yield handler.target, stack[: handler.depth] + [0] * (1 + handler.lasti)
+    name, arg = instruction.opname, instruction.arg or 0
+    jumped, rest = list(stack), list(stack)
+    if name == "SWAP":
+        rest[-1], rest[-arg] = rest[-arg], rest[-1]
+    elif name == "PUSH_EXC_INFO":
+        rest.insert(len(rest) - 1, 0)
+    elif name == "LOAD_FAST_AND_CLEAR":
+        rest.append(bits[instruction.index])
+    elif "STORE_FAST" in name and not name.endswith("MAYBE_NULL"):
+        parts = versions.SUPERINSTRUCTIONS.get(name, (name,))
+        for part, slot in zip(parts, instruction.slots, strict=True):
+            item = rest.pop() if part == "STORE_FAST" else rest.append(0)
+            if item:
+                restored[(instruction.index, slot)] = item
+    else:
+        for edge, jump in ((rest, False), (jumped, True)):
+            taken, left = stack_effect(name, instruction.arg, jump=jump)
+            edge[len(edge) - taken :] = [0] * left
+    if instruction.target is not None:
+        yield instruction.target, jumped
+    if falls_through(instruction):
+        yield instruction.index + 1, rest
+
+
 def _live(decoded: DecodedCode) -> list[int]:
-    """Backward liveness of slots. A covered instruction keeps its handler's variables alive."""
+    """Backward liveness of slots. A covered instruction keeps its handler's variables alive. What
+    a comprehension saves is alive while it runs if it is where it is put back."""
     instructions = decoded.instructions
+    saved = _saved(decoded)
     live = [0] * len(instructions)
     changed = True
     while changed:
         changed = False
         for instruction in reversed(instructions):
-            mask = _live_before(instruction, live)
+            mask = _live_before(instruction, live, saved)
             if mask != live[instruction.index]:
                 live[instruction.index] = mask
                 changed = True
     return live
 
 
-def _live_before(instruction: Instruction, live: list[int]) -> int:
+def _live_before(instruction: Instruction, live: list[int], saved: _Saved) -> int:
     mask = 0
     if instruction.target is not None:
         mask |= live[instruction.target]
@@ -189,7 +254,11 @@ def _live_before(instruction: Instruction, live: list[int]) -> int:
     places = instruction.slots
     for part, slot in reversed(list(zip(parts * len(places), places, strict=False))):
         if part == "STORE_FAST":
-            mask &= ~(1 << slot)
+            bit = saved.restored.get((instruction.index, slot), 0)
+            mask = mask & ~(1 << slot) | (bit if mask >> slot & 1 else 0)
+        elif part == "LOAD_FAST_AND_CLEAR":
+            bit = saved.bit[instruction.index]
+            mask = mask & ~bit & ~(1 << slot) | (1 << slot if mask & bit else 0)
         elif part in _READS:
             mask |= 1 << slot
     if instruction.handler is not None:

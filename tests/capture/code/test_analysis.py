@@ -80,6 +80,20 @@ def test_handler_keeps_variables_alive() -> None:
     assert "fallback" in analyse(guarded.__code__).live(call)
 
 
+@pytest.mark.skipif(not versions.PY312, reason="comprehensions are functions of their own")
+def test_what_a_comprehension_saves_lives_if_it_is_read_afterwards() -> None:
+    def saves(values):
+        for kept in values:
+            for dropped in kept:
+                values = dropped
+        made = [kept + dropped for kept in values for dropped in values]
+        return made, kept
+
+    analysis = analyse(saves.__code__)
+    assert analysis.live(index_of(saves, "LOAD_FAST_AND_CLEAR")) == {"values", "kept"}
+    assert analysis.live(index_of(saves, "BUILD_LIST")) == {"values"}
+
+
 def test_cells() -> None:
     def outer(x, y):
         return lambda: x + y
