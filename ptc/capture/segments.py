@@ -28,7 +28,7 @@ from ptc.capture.code import (
     make_step,
 )
 from ptc.capture.code.resume import origin
-from ptc.capture.errors import DataDependentBranch, GraphBreak, NotConstant, Raised
+from ptc.capture.errors import GraphBreak, NotConstant, Raised
 from ptc.capture.guards import GuardSet, Namespace, Signature
 from ptc.capture.interpreter.calls import not_constant
 from ptc.capture.interpreter.frame import Frame, SavedFrame, initial_cells
@@ -353,7 +353,6 @@ def _makes_progress(code: types.CodeType, index: int) -> bool:
 
 
 def _report(stopped: GraphBreak) -> GraphBreakReport:
-    hint = stopped.hint
-    if isinstance(stopped, DataDependentBranch) and not hint:
-        hint = "use torch.where, or keep the branch outside of the compiled function"
-    return GraphBreakReport(stopped.code, stopped.reason, stopped.location, hint, stopped.stack)
+    return GraphBreakReport(
+        stopped.code, stopped.reason, stopped.location, stopped.hint, stopped.stack
+    )

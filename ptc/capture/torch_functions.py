@@ -98,7 +98,8 @@ _READ_KNOWN: dict[str, Any] = {
     "__float__": float,
     "__bool__": bool,
 }
-_HINT_ITEM = "keep the value as a tensor"
+_HINT_ITEM = "keep it a tensor; `control_flow=True` computes with such numbers, too"
+_HINT_MEMORY = "stay with tensors and torch's functions"
 
 
 def _leaf_functions() -> dict[int, Any]:
@@ -175,7 +176,7 @@ def method_call(vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str
         raise GraphBreak(
             "PTC-B002",
             f"Tensor.{name}() reads the data of {owner.describe()} into Python",
-            _HINT_ITEM,
+            _HINT_ITEM if known is not None else _HINT_MEMORY,
         )
     if name in _METADATA_METHODS and name not in _READS_DATA:
         return metadata_method(vm, name, args, kwargs)

@@ -32,7 +32,8 @@ from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.program import InputKind
 
-_HINT_BRANCH = "use torch.where, or `ptc.compile`, which runs the branch in Python"
+_HINT_BRANCH = "`control_flow=True` compiles both ways; in one straight graph use torch.where"
+_HINT_FAKE = "use another operator; a custom one gets a rule with torch.library.register_fake"
 _HINT_SHAPE = "compute with a mask or torch.where, whose shape does not depend on data"
 SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
 # Parts of torch that steer the process and compute nothing
@@ -114,7 +115,9 @@ class TorchMachine(Machine):
         )
 
     def tensor_contains(self, value: TensorValue, item: Value) -> Value:
-        raise DataDependentBranch("PTC-B001", f"a value is searched in {value.describe()}")
+        raise DataDependentBranch(
+            "PTC-B001", f"a value is searched in {value.describe()}", _HINT_BRANCH
+        )
 
     def iterate_rows(self, value: TensorValue) -> Value | None:
         """An iterator over rows whose number is not known; None to take the rows one by one."""
@@ -219,7 +222,9 @@ class TorchMachine(Machine):
         changes one."""
         name = _name_of(target).rpartition(".")[2]
         if name.startswith("quantize_per_"):  # fake tensors are never quantised
-            raise GraphBreak("PTC-B004", f"{name} gives a quantised tensor")
+            raise GraphBreak(
+                "PTC-B004", f"{name} gives a quantised tensor", "quantise outside of the model"
+            )
         if name in _TAKES_NUMBERS:
             args = [*args[:1], *map(known_number, args[1:])]
             kwargs = {name: known_number(value) for name, value in kwargs.items()}
@@ -263,12 +268,18 @@ class TorchMachine(Machine):
                 _HINT_SHAPE,
             ) from error
         except fakes.UNSUPPORTED as error:
-            raise GraphBreak("PTC-B004", f"{_name_of(target)}: {error}") from error
+            raise GraphBreak(
+                "PTC-B004",
+                f"torch cannot tell what {_name_of(target)} gives without running it: {error}",
+                _HINT_FAKE,
+            ) from error
         except GraphBreak:
             raise
         except NotImplementedError as error:
             raise GraphBreak(
-                "PTC-B004", f"{_name_of(target)} has no rule for fake tensors: {error}"
+                "PTC-B004",
+                f"torch cannot tell what {_name_of(target)} gives without running it: {error}",
+                _HINT_FAKE,
             ) from error
         except Exception as error:
             if fakes.WANTS_MEMORY in str(error):

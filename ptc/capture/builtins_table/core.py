@@ -22,6 +22,8 @@ from ptc.capture.values.containers import SequenceValue
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.objects import Instance, OpaqueValue
 
+_HINT_IDENTITY = "it differs from run to run: use a key of your own, such as a name or an index"
+
 pure(chr, ord, bin, hex, oct, ascii, bytes, complex)
 
 
@@ -171,7 +173,9 @@ def _init_subclass(vm: Machine, *args: Value) -> None:
 
 @builtin(object.__hash__)
 def _object_hash(vm: Machine, obj: Value) -> Value:
-    raise GraphBreak("PTC-B002", f"the identity hash of {obj.describe()} is used as a number")
+    raise GraphBreak(
+        "PTC-B002", f"the identity hash of {obj.describe()} is used as a number", _HINT_IDENTITY
+    )
 
 
 @builtin(object.__eq__)
@@ -219,7 +223,9 @@ def _id(vm: Machine, obj: Value) -> Value:
     try:
         return ConstantValue(id(obj.real()))
     except NotConstant:
-        raise GraphBreak("PTC-B002", f"the address of {obj.describe()} is used") from None
+        raise GraphBreak(
+            "PTC-B002", f"the address of {obj.describe()} is used as a number", _HINT_IDENTITY
+        ) from None
 
 
 @builtin(hash)
@@ -229,7 +235,9 @@ def _hash(vm: Machine, obj: Value) -> Value:
         return vm.call(method, [obj])
     key = vm.hash_key(obj)
     if isinstance(key, IdentityKey) or not obj.is_constant():
-        raise GraphBreak("PTC-B002", f"the hash of {obj.describe()} is used as a number")
+        raise GraphBreak(
+            "PTC-B002", f"the hash of {obj.describe()} is used as a number", _HINT_IDENTITY
+        )
     return vm.evaluate(hash, obj.constant())
 
 

@@ -7,6 +7,7 @@ import collections
 import contextlib
 import copy
 import dataclasses
+import datetime
 import functools
 import importlib.metadata
 import importlib.util
@@ -423,10 +424,13 @@ def _effective_level(vm: Machine, logger: Value) -> Value:
 
 
 @builtin(
-    time.time, time.perf_counter, time.monotonic, time.time_ns, time.perf_counter_ns, time.sleep
-)
+    time.time, time.perf_counter, time.monotonic, time.time_ns, time.perf_counter_ns, time.sleep,
+    time.monotonic_ns, time.process_time, time.process_time_ns, time.thread_time,
+    datetime.date.__dict__["today"], datetime.datetime.__dict__["now"],
+    datetime.datetime.__dict__["utcnow"],
+)  # fmt: skip
 def _clock(vm: Machine, *args: Value) -> Value:
-    raise GraphBreak("PTC-B003", "the clock is read")
+    raise GraphBreak("PTC-B003", "the clock is read", "pass the time in as an argument")
 
 
 @builtin(importlib.metadata.version)

@@ -178,7 +178,10 @@ def _percent_field(vm: ControlMachine, found: re.Match[str], value: Value) -> Va
         spec = f"{pad}{sign}{form}{zero}{width}{places}{kind}"
     else:
         if digits is not None:
-            raise GraphBreak("PTC-B002", "an int that data decides is padded to a precision")
+            raise GraphBreak(
+                "PTC-B002", "an int that data decides is padded to a precision",
+                "pad it to a width: `%03d` in place of `%.3d`",
+            )  # fmt: skip
         spec = f"{pad}{sign}{form}{zero}{width}{'d' if kind in _INTEGERS else kind}"
     return vm.format(number, ConstantValue(spec))
 

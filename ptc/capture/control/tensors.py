@@ -371,7 +371,10 @@ def read_item(vm: ControlMachine, value: TensorValue) -> Value:
             RuntimeError, f"a Tensor with {count} elements cannot be converted to Scalar"
         )
     if value.fake.is_complex():
-        raise GraphBreak("PTC-B002", f"the data of {value.describe()} is read into Python")
+        raise GraphBreak(
+            "PTC-B002", f"a complex number is read from {value.describe()}",
+            "keep it a tensor, or read its parts: `x.real.item()`, `x.imag.item()`",
+        )  # fmt: skip
     key = (value, version(vm.homes.base(value)))
     known = vm.items.get(key)
     if known is not None:

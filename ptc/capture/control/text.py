@@ -30,7 +30,10 @@ def text_of(vm: ControlMachine, value: Value) -> Text:
     """A Python string as the parts of a text."""
     parts = parts_of(vm.settle(value))
     if parts is None:
-        raise GraphBreak("PTC-B002", f"the text of {value.describe()} is not known at capture")
+        raise GraphBreak(
+            "PTC-B002", f"the text of {value.describe()} is needed at capture",
+            text.HINT_TEXT,
+        )  # fmt: skip
     return tuple(part for part in parts if part != "")
 
 
@@ -96,6 +99,8 @@ def _listed(elements: list[Text]) -> Text:
 
 def format_(vm: ControlMachine, value: Value, spec: Value) -> Value:
     value = vm.settle(value)
+    if not spec.is_constant():
+        raise GraphBreak("PTC-B002", "data decides a format", "write its width and precision out")
     if isinstance(value, TextValue):
         return formatting.padded(vm, value, spec.constant())
     formatted = _formatted(vm, value, spec.constant(), "format")

@@ -162,14 +162,17 @@ def unknown_call(vm: Machine, function: Any, error: NotConstant | None) -> Graph
     module = getattr(function, "__module__", None)
     if module and module != "builtins":
         name = f"{module}.{name}"
-    detail, reason = "", "it is not written in Python"
     if error is not None and error.args and isinstance(error.args[0], Value):
-        detail = f" with {error.args[0].describe()}"
-        reason = "it is written in C, and ptc computes it of constants only"
+        return GraphBreak(
+            "PTC-B004",
+            f"{name} is called with {error.args[0].describe()}: it is written in C, and ptc runs "
+            "it only on what is known at capture",
+            "compute the same with torch functions on tensors, or with Python's own operators",
+        )
     return GraphBreak(
         "PTC-B004",
-        f"call of {name}{detail} cannot be captured: {reason}",
-        "replace it by a torch function, or move it out of the model",
+        f"{name} is called: it is not written in Python, so that ptc cannot see what it does",
+        "use a torch function in its place, or call it before the model and pass in its result",
     )
 
 
@@ -200,7 +203,11 @@ def not_constant(what: str, error: NotConstant) -> GraphBreak:
     """Where Python needs a value that capture does not know."""
     value = error.args[0] if error.args else None
     described = value.describe() if isinstance(value, Value) else "a value"
-    return GraphBreak("PTC-B002", f"{what} needs the value of {described}, not known at capture")
+    return GraphBreak(
+        "PTC-B002",
+        f"{what} needs a value that is known at capture, not {described}",
+        "keep it a tensor, or write the cases out (`if n == 2: ...`) with a constant in each",
+    )
 
 
 def _method_of_immutable(function: Any) -> bool:

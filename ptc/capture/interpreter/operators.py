@@ -123,7 +123,7 @@ def _try_special(vm: Machine, obj: Value, name: str, *args: Value) -> Value | No
                 result = evaluate(vm, found[0], obj.constant(), *constants)
                 return None if _is_not_implemented(result) else result
             if isinstance(obj, OpaqueValue):
-                raise GraphBreak("PTC-B014", f"{name} of {obj.describe()} cannot be captured")
+                raise obj.refusal(f"{name} of")
             return None
         method = BuiltinValue(found[0])
     result = vm.call(method, [obj, *args])
@@ -449,7 +449,11 @@ def as_index(vm: Machine, key: Value) -> Any:
         return as_index(vm, vm.call(method, [key]))
     pinned = vm.pin(key)
     if pinned is None:
-        raise GraphBreak("PTC-B002", f"{key.describe()} is used as an index of a Python sequence")
+        raise GraphBreak(
+            "PTC-B002",
+            f"{key.describe()} is used as an index of a Python sequence",
+            "make the sequence a tensor (`torch.stack`) and index that",
+        )
     return pinned
 
 

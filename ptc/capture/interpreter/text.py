@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
 
 _BRACKETS = {"list": "[]", "tuple": "()"}
+HINT_TEXT = "put its numbers and strings in the text one by one"
 
 
 def to_str(vm: Machine, value: Value) -> Value:
@@ -85,7 +86,7 @@ def to_repr(vm: Machine, value: Value) -> Value:
         return vm.evaluate(repr, value.constant())
     except NotConstant:
         raise GraphBreak(
-            "PTC-B002", f"the text of {value.describe()} is not known at capture"
+            "PTC-B002", f"the text of {value.describe()} is needed at capture", HINT_TEXT
         ) from None
 
 
@@ -109,7 +110,7 @@ def format_(vm: Machine, value: Value, spec: Value) -> Value:
     if static_lookup(value.cls, "__format__") == (object.__dict__["__format__"], object):
         kind = value.cls.__name__
         raise vm.type_error(f"unsupported format string passed to {kind}.__format__")
-    raise GraphBreak("PTC-B002", f"the text of {value.describe()} is not known at capture")
+    raise GraphBreak("PTC-B002", f"the text of {value.describe()} is needed at capture", HINT_TEXT)
 
 
 def evaluate_import(

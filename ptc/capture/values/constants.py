@@ -132,7 +132,11 @@ class ConstantIterator(Value):
     def element(self, vm: Machine, position: Value) -> Value:
         """The element at a position that data decides, which is in range."""
         if not isinstance(self.content, range):
-            raise vm.graph_break("PTC-B002", f"which element of {self.content!r} depends on data")
+            raise vm.graph_break(
+                "PTC-B002",
+                f"data decides which element of {self.content!r} comes next",
+                "take the elements by index from a list or a tensor",
+            )
         step = vm.binary("*", position, vm.const(self.content.step))
         return vm.binary("+", vm.const(self.content.start), step)
 

@@ -156,44 +156,48 @@ class OpaqueValue(Instance):
     def describe(self) -> str:
         return f"an object of type {self.klass.__module__}.{self.klass.__qualname__}"
 
-    def _refuse(self, what: str) -> GraphBreak:
-        return GraphBreak("PTC-B014", f"{what} {self.describe()} cannot be captured")
+    def refusal(self, what: str) -> GraphBreak:
+        return GraphBreak(
+            "PTC-B014",
+            f"{what} {self.describe()} cannot be captured: its class is written in C",
+            "use it before the model, and pass in what it gives",
+        )
 
     def truth(self, vm: Machine) -> bool:
         if not hasattr(self.klass, "__bool__") and not hasattr(self.klass, "__len__"):
             return True
-        raise self._refuse("testing the truth of")
+        raise self.refusal("testing the truth of")
 
     def length(self, vm: Machine) -> Value:
-        raise self._refuse("taking the length of")
+        raise self.refusal("taking the length of")
 
     def getitem(self, vm: Machine, key: Value) -> Value:
-        raise self._refuse("indexing")
+        raise self.refusal("indexing")
 
     def setitem(self, vm: Machine, key: Value, value: Value) -> None:
-        raise self._refuse("storing into")
+        raise self.refusal("storing into")
 
     def delitem(self, vm: Machine, key: Value) -> None:
-        raise self._refuse("deleting from")
+        raise self.refusal("deleting from")
 
     def contains(self, vm: Machine, item: Value) -> Value:
-        raise self._refuse("searching in")
+        raise self.refusal("searching in")
 
     def iterate(self, vm: Machine) -> Value:
-        raise self._refuse("iterating over")
+        raise self.refusal("iterating over")
 
     def next(self, vm: Machine) -> Value | None:
-        raise self._refuse("advancing")
+        raise self.refusal("advancing")
 
     def call(self, vm: Machine, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        raise self._refuse("calling")
+        raise self.refusal("calling")
 
     def binary(self, vm: Machine, op: str, other: Value, reflected: bool) -> Value | None:
-        raise self._refuse("arithmetic on")
+        raise self.refusal("arithmetic on")
 
     def set_attribute(self, vm: Machine, name: str, value: Value) -> None:
         if real_dict(self.obj) is None:
-            raise self._refuse(f"storing attribute {name!r} of")
+            raise self.refusal(f"storing attribute {name!r} of")
         super().set_attribute(vm, name, value)
 
 

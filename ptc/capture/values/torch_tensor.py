@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 IMMUTABLE_TYPES.update(
     {torch.dtype, torch.device, torch.layout, torch.memory_format, torch.finfo, torch.iinfo}
 )
-_HINT_ITEM = "keep the value as a tensor"
+_HINT_ITEM = "keep it a tensor; `control_flow=True` computes with such numbers, too"
 
 # Attributes that a fake tensor answers as the real one would
 _FACTS = frozenset(
