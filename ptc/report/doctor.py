@@ -53,9 +53,9 @@ def _versions() -> Iterator[DoctorLine]:
         f"{platform.python_version()} ({platform.machine()}, {platform.system()})",
         "" if supported else "capture reads the bytecode of CPython 3.11, 3.12 and 3.13",
     )
-    for package, need in (("torch", "fail"), ("numpy", "fail"), ("triton", "warn"),
-                          ("onnx", "warn"), ("onnxruntime", "warn"),
-                          ("transformers", "info")):  # fmt: skip
+    for package, need in (("torch", "fail"), ("numpy", "fail"), ("onnx", "warn"),
+                          ("onnxruntime", "warn"), ("transformers", "info"),
+                          ("triton", "info")):  # fmt: skip
         version = _package_version(package)
         if version is not None:
             yield DoctorLine(package, "ok", version)

@@ -216,6 +216,16 @@ def test_doctor_reports_what_it_tried() -> None:
         assert name in result.stdout
 
 
+def test_doctor_misses_nothing_that_cpus_do_not_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptc.report import doctor
+
+    installed = {"triton": None, "transformers": None, "onnx": None}
+    monkeypatch.setattr(doctor, "_package_version", lambda name: installed.get(name, "1.0"))
+    found = {line.name: line.status for line in doctor.run()}
+    assert found["torch"] == "ok" and found["onnx"] == "warn"
+    assert not {"triton", "transformers"} & found.keys()
+
+
 def test_doctor_fails_without_a_compiler() -> None:
     result = process("doctor", "--json", PTC_CXX="/nonexistent/g++")
     assert result.returncode == 1
