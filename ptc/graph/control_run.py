@@ -47,7 +47,6 @@ from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
 from ptc.graph.control_parts import placeholders_of
 from ptc.graph.control_texts import TEXT_OPERATIONS
 from ptc.graph.program import CapturedProgram, InputKind
-from ptc.graph.structure import unflatten
 from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, in_range, symbols_of
 from ptc.graph.types import type_text
 from ptc.hosting.effects import Emit as EmitCallback
@@ -91,18 +90,6 @@ def run_outputs(
     """As `run`, and which variant of the result it is."""
     interpreter = _run(program, tensors, state, emit, None)
     return interpreter.outputs(), interpreter.variant()
-
-
-def run_structured(
-    program: ControlProgram,
-    tensors: Mapping[str, Any],
-    state: dict[str, Any],
-    *,
-    emit: EmitCallback | None = None,
-    coverage: Coverage | None = None,
-) -> Any:
-    """As `run`, with the result as the user's program returns it."""
-    return _run(program, tensors, state, emit, coverage).result()
 
 
 def _run(
@@ -198,11 +185,6 @@ class _Interpreter:
     def variant(self) -> int:
         selector = self._program.selector
         return 0 if selector is None else self._number(selector)
-
-    def result(self) -> Any:
-        program = self._program
-        structure = program.variants[self.variant()] if program.variants else program.result
-        return None if structure is None else unflatten(structure, self.outputs())
 
     # -- items ---------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ agrees with what its start had. Knows what the items must look like, not what op
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, assert_never
 
 import torch
@@ -43,14 +43,20 @@ from ptc.graph.control import (
     walk,
 )
 from ptc.graph.control_coverage import location_of
+from ptc.graph.control_declarations import Fault as _Fault
+from ptc.graph.control_declarations import (
+    declared_types,
+    symbols_of_inputs,
+    verify_interface,
+    verify_segment,
+    weights_of,
+)
 from ptc.graph.control_operations import kind_of_number, result_kinds
 from ptc.graph.control_parts import (
-    flat,
     placeholders_of,
     reads_of,
     results_of,
     symbols_at,
-    variable_of,
     variables_of,
 )
 from ptc.graph.control_paths import (
@@ -73,10 +79,8 @@ from ptc.graph.control_types import (
     var_type,
 )
 from ptc.graph.program import InputKind
-from ptc.graph.structure import leaves
-from ptc.graph.symbols import SYMBOLIC_TYPES, expression_of, symbols_of
+from ptc.graph.symbols import symbols_of
 from ptc.graph.types import type_text
-from ptc.graph.verifier import verify_captured
 from ptc.support.diagnostics import InternalError, Location
 
 INT, BOOL = NumberKind.INT, NumberKind.BOOL
@@ -95,32 +99,24 @@ def verify_control(program: ControlProgram, *, every_path: bool = True) -> None:
     _Verifier(program, every_path).verify()
 
 
-class _Fault(Exception):
-    """What is wrong with the item at hand."""
-
-
 class _Verifier:
     def __init__(self, program: ControlProgram, every_path: bool) -> None:
         self._program = program
         # What may be read though no path is shown to give it a value
         self._trusted = frozenset[str]() if every_path else frozenset(_given(program))
         self._place: Location | None = program.location
-        self._weights = {
-            described.name: described.kind
-            for described in program.inputs
-            if described.live is not None and described.name not in program.written
-        }
-        self._types: dict[str, Var] = {}
-        self._entry = self._symbols_of_inputs()
+        self._weights = weights_of(program)
+        self._types: Mapping[str, Var] = {}
+        self._entry = symbols_of_inputs(program)
         # Symbols that the program binds itself
         self._free = frozenset(item.symbol for item in walk(program.body) if isinstance(item, Bind))
         self._checked: set[int] = set()
 
     def verify(self) -> None:
         program = self._program
-        self._verify_shell()
         try:
-            self._declare_all()
+            verify_interface(program)
+            self._types = declared_types(program)
         except (_Fault, TypeError) as fault:
             raise InternalError("control", str(fault)) from None
         entry = {described.name for described in program.inputs} - self._weights.keys()
@@ -128,83 +124,12 @@ class _Verifier:
         end = self._body(program.body, frozenset(entry) | self._entry)
         if end is None:
             return
-        for output in program.outputs:
-            if not program.variants and self._missing(output.value.name, end):
-                _shell_fault(f"output `{output.name}` has no value on some path to the end")
-        if program.selector is not None and self._missing(program.selector.name, end):
-            _shell_fault(f"the selector `{program.selector.name}` has no value on some path")
-
-    # -- the shell -----------------------------------------------------------------------------
-
-    def _symbols_of_inputs(self) -> frozenset[str]:
-        """The symbols that an input gives: as a dimension, or as a number."""
-        found: set[str] = set()
-        for value in self._program.values:
-            parts = value.shape if isinstance(value, torch.Tensor) else (value,)
-            for part in parts:
-                if isinstance(part, SYMBOLIC_TYPES) and expression_of(part).is_Symbol:
-                    found.add(str(expression_of(part)))
-        return frozenset(found)
-
-    def _verify_shell(self) -> None:
-        program = self._program
-        names = [described.name for described in program.inputs]
-        if len(set(names)) != len(names):
-            _shell_fault(f"input names are not unique: {names}")
-        if len(program.values) != len(names):
-            _shell_fault(f"{len(program.values)} values for {len(names)} inputs")
-        unknown = sorted(program.written - set(names))
-        if unknown:
-            _shell_fault(f"`{unknown[0]}` is written and no input")
-        for described in program.inputs:
-            users = described.kind in (InputKind.USER, InputKind.SCALAR)
-            if users == (described.live is not None):
-                _shell_fault(f"`{described.name}` is a {described.kind.value} and "
-                             f"{'has a' if users else 'has no'} live tensor")  # fmt: skip
-        for kept in program.state:
-            if kind_of_number(kept.initial) is not kept.variable.kind:
-                _shell_fault(f"`{kept.path}` starts with {kept.initial!r}, "
-                             f"which is no {kept.variable.kind.value}")  # fmt: skip
-        if bool(program.variants) != (program.selector is not None):
-            _shell_fault("variants and a selector come together")
-        structures = [s for s in (program.result, *program.variants) if s is not None]
-        for count, structure in [
-            *((len(program.outputs), structure) for structure in structures),
-            *([(len(names), program.arguments)] if program.arguments is not None else []),
-        ]:
-            bad = [index for index in leaves(structure) if index >= count]
-            if bad:
-                _shell_fault(f"a structure names value {bad[0]} of {count}")
-
-    def _declare_all(self) -> None:
-        """Give every name its type, from wherever it occurs."""
-        program = self._program
-        for described, value in zip(program.inputs, program.values, strict=True):
-            if described.name not in self._weights:
-                self._declare(variable_of(described.name, value))
-        for kept in (*program.state, *program.references):
-            self._declare(kept.variable)
-        for output in program.outputs:
-            self._declare(output.value)
-        segments: list[Segment] = []
-        for item in walk(program.body):
-            if isinstance(item, Segment):
-                segments.append(item)
-                for described, node in placeholders_of(item.program):
-                    if described.name not in self._weights:
-                        self._declare(variable_of(described.name, node.meta.get("val")))
-            for variable in variables_of(item):
-                self._declare(variable)
-        for item in segments:
-            for output, value in results_of(item.program):
-                if output.name not in self._types:
-                    self._declare(variable_of(output.name, value))
-
-    def _declare(self, variable: Var) -> None:
-        known = self._types.setdefault(variable.name, variable)
-        if differs(known, variable):
-            raise _Fault(f"`{variable.name}` has two types: {var_type(known)} and "
-                         f"{var_type(variable)}")  # fmt: skip
+        needed = {f"the selector `{s.name}`": s for s in (program.selector,) if s is not None}
+        if not program.variants:
+            needed = {f"output `{output.name}`": output.value for output in program.outputs}
+        for what, variable in needed.items():
+            if self._missing(variable.name, end):
+                raise InternalError("control", f"{what} has no value on some path to the end")
 
     # -- walking -------------------------------------------------------------------------------
 
@@ -356,7 +281,7 @@ class _Verifier:
         program = item.program
         if id(item) not in self._checked:
             self._checked.add(id(item))
-            self._verify_graph(item)
+            verify_segment(item, self._program, self._weights)
         known = {*(defined or ()), *self._trusted}
         for described, node in placeholders_of(item.program):
             if described.kind is InputKind.SCALAR:
@@ -372,34 +297,6 @@ class _Verifier:
                 raise _Fault(f"`{output.name}` is {var_type(target)}, the value {type_text(value)}")
             defined = self._give(defined, target, value, value.shape)
         return defined
-
-    def _verify_graph(self, item: Segment) -> None:
-        program = item.program
-        verify_captured(program)
-        self._verify_modes(item)
-        for described, _ in placeholders_of(item.program):
-            kind = self._weights.get(described.name)
-            if kind is not None and kind is not described.kind:
-                raise _Fault(f"`{described.name}` is a {kind.value} of the program and a "
-                             f"{described.kind.value} of the segment")  # fmt: skip
-            outside = described.kind not in (InputKind.USER, InputKind.SCALAR)
-            if outside and kind is None and described.name not in self._program.written:
-                raise _Fault(f"the program has no weight `{described.name}`")
-        for output, value in results_of(item.program):
-            if not isinstance(value, torch.Tensor):
-                raise _Fault(f"`{output.name}` is {type_text(value)}, not a tensor")
-
-    def _verify_modes(self, item: Segment) -> None:
-        mode = self._program.fake_mode
-        if item.program.fake_mode is not mode:
-            raise _Fault("the segment has another fake mode than the program")
-        for node in item.program.graph.graph.nodes:
-            for value in flat([*flat(node.args), *flat(node.kwargs), node.meta.get("val")]):
-                foreign = getattr(value, "fake_mode", mode) is not mode
-                if isinstance(value, SYMBOLIC_TYPES):
-                    foreign = value.node.shape_env is not mode.shape_env
-                if foreign:
-                    raise _Fault(f"`{node.name}` has a value of another fake mode")
 
     # -- operators of which the data decides the size ------------------------------------------
 
@@ -598,7 +495,3 @@ def _shown(operand: Any) -> str:
     if isinstance(operand, Var):
         return f"`{operand.name}` ({var_type(operand)})"
     return repr(operand)
-
-
-def _shell_fault(message: str) -> NoReturn:
-    raise InternalError("control", message)

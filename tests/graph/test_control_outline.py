@@ -10,8 +10,8 @@ import torch
 
 from ptc.artifact.forms import functional_form, functional_text, loop_form, loops_text
 from ptc.graph.control_outline import constructs
-from ptc.graph.control_run import run_structured
 from tests.graph.control_samples import SAMPLES
+from tests.graph.structured import run_structured
 from tests.graph.test_control_printer import arguments, outcome
 
 

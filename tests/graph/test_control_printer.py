@@ -13,9 +13,9 @@ import torch
 
 from ptc.graph.control import ControlProgram, NumberKind
 from ptc.graph.control_printer import print_control
-from ptc.graph.control_run import run_structured
 from tests.graph.control_building import ControlBuilder
 from tests.graph.control_samples import SAMPLES, Inputs
+from tests.graph.structured import run_structured
 from tests.graph.test_control_run import assert_same
 
 TEXT = '''"""Captured program `counter_loop` with control flow."""

@@ -10,10 +10,11 @@ import torch
 
 from ptc.graph.control import ControlProgram, Formatted, ListVar, NumberKind, NumberVar
 from ptc.graph.control_coverage import Coverage
-from ptc.graph.control_run import IntegerOverflow, run, run_structured
+from ptc.graph.control_run import IntegerOverflow, run
 from ptc.support.diagnostics import CompileError, InternalError
 from tests.graph.control_building import ControlBuilder
 from tests.graph.control_samples import SAMPLES, Inputs
+from tests.graph.structured import run_structured
 
 
 def outcome(call: Any, inputs: Inputs, state: dict[str, Any]) -> dict[str, Any]:

@@ -28,12 +28,13 @@ import ptc
 from ptc.capture.api import DynamicSpec, capture_program
 from ptc.dispatch.notices import CompileNotice
 from ptc.graph.control import ControlProgram
-from ptc.graph.control_run import IntegerOverflow, run_structured
+from ptc.graph.control_run import IntegerOverflow
 from ptc.graph.control_verifier import verify_control
 from ptc.graph.program import InputKind
 from ptc.hosting.effects import UsersException
 from ptc.hosting.input_spec import parse_dynamic
 from ptc.support.diagnostics import CompileError, InternalError
+from tests.graph.structured import run_structured
 from tests.zoo.case import Case
 
 #: Relative and absolute tolerance of floating-point tensors and numbers.

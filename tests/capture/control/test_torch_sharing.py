@@ -10,9 +10,9 @@ from torch import nn
 
 from ptc.capture.api import capture_program
 from ptc.graph.control import ControlProgram
-from ptc.graph.control_run import run_structured
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check, run
+from tests.graph.structured import run_structured
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, interpreted
 
