@@ -6,24 +6,20 @@ that the generated function can give their memory back. Knows no C++.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ptc.graph.control import (
     Assign,
-    Bind,
     Body,
     ControlProgram,
     DataSized,
-    Emit,
-    Formatted,
     If,
     Item,
     ListItem,
     ListVar,
     MakeText,
     Raise,
-    ReadItem,
     Segment,
     Switch,
     TensorVar,
@@ -32,6 +28,7 @@ from ptc.graph.control import (
     While,
     bodies,
 )
+from ptc.graph.control_parts import reads_of
 from ptc.graph.program import InputKind
 
 Names = frozenset[str]
@@ -103,19 +100,7 @@ def reads(item: Item) -> Names:
     if isinstance(item, Segment):
         kinds = (InputKind.PARAMETER, InputKind.CONSTANT, InputKind.SCALAR)
         return frozenset(i.name for i in item.program.inputs if i.kind not in kinds)
-    if isinstance(item, ReadItem):
-        return frozenset({item.tensor.name})
-    if isinstance(item, Bind):
-        return _names([item.tensor])
-    if isinstance(item, Assign):
-        return _names([item.source])
-    if isinstance(item, DataSized | ListItem | TextItem):
-        return _names(item.args)
-    if isinstance(item, Emit | MakeText):
-        return _text(item.text)
-    if isinstance(item, Raise):
-        return _text(item.message)
-    return frozenset()
+    return _names(reads_of(item))
 
 
 def assigned(item: Item) -> Names:
@@ -127,10 +112,6 @@ def assigned(item: Item) -> Names:
     if isinstance(item, DataSized):
         return _names(item.targets)
     return frozenset()
-
-
-def _text(text: Sequence[str | Formatted]) -> Names:
-    return _names(part.value for part in text if isinstance(part, Formatted))
 
 
 def _names(values: Iterable[object]) -> Names:

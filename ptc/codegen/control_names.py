@@ -6,39 +6,22 @@ Takes the tree, gives each variable's type and name. Knows no statements.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-import torch
 
 from ptc.codegen.functions import identifier
 from ptc.graph.control import (
-    Assign,
     Bind,
-    Compute,
     ControlProgram,
-    DataSized,
-    Emit,
-    Formatted,
-    If,
-    Item,
-    ListItem,
-    MakeText,
     NumberKind,
     NumberVar,
     Operand,
-    Raise,
-    ReadItem,
     Segment,
-    Switch,
     TensorVar,
-    Text,
-    TextItem,
     TextVar,
     Var,
-    While,
     walk,
 )
+from ptc.graph.control_parts import variable_of, variables_of
 from ptc.graph.program import InputKind, ProgramInput
 from ptc.support.diagnostics import InternalError
 
@@ -140,61 +123,15 @@ def names_of(program: ControlProgram) -> Names:
         if described.kind is InputKind.USER or is_buffer(program, described):
             names.declare_as(described.name, "Tensor")
         elif described.kind is InputKind.SCALAR:
-            names.declare(NumberVar(described.name, scalar_kind(value)))
+            names.declare(variable_of(described.name, value))
     for state in (*program.state, *program.references):
         names.declare(state.variable)
     for item in walk(program.body):
         if isinstance(item, Segment):
             for output in item.program.outputs:
                 names.declare_as(output.name, "Tensor")
-        for var in _variables(item):
+        for var in variables_of(item):
             names.declare(var)
     for result in program.outputs:
         names.declare(result.value)
     return names
-
-
-def scalar_kind(value: object) -> NumberKind:
-    """What kind of Python number a fake scalar stands for."""
-    if isinstance(value, bool | torch.SymBool):
-        return NumberKind.BOOL
-    if isinstance(value, int | torch.SymInt):
-        return NumberKind.INT
-    return NumberKind.FLOAT
-
-
-def _variables(item: Item) -> Iterator[Var]:
-    """The variables that an item names, its bodies and a segment's aside."""
-    values: list[object] = []
-    match item:
-        case Compute():
-            values += [item.target, *item.args]
-        case ReadItem():
-            values += [item.target, item.tensor]
-        case Bind():
-            values += [item.tensor, item.value]
-        case Assign():
-            values += [item.target, item.source]
-        case DataSized():
-            values += [*item.targets, *item.args]
-        case ListItem() | TextItem():
-            values += [item.target, *item.args]
-        case MakeText():
-            values += [item.target, *_formatted(item.text)]
-        case If():
-            values.append(item.condition)
-        case Switch():
-            values.append(item.selector)
-        case While():
-            values.append(item.again)
-        case Emit():
-            values += _formatted(item.text)
-        case Raise():
-            values += _formatted(item.message)
-        case Segment():
-            pass  # its results are named beside it
-    yield from (v for v in values if isinstance(v, Var))
-
-
-def _formatted(text: Text) -> list[Var]:
-    return [part.value for part in text if isinstance(part, Formatted)]
