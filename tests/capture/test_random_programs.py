@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import random
-from typing import Any
 
 import pytest
 
 from ptc.capture.code import analyse, build_function, decode
 from tests.capture.python_capture import Dispatcher
 from tests.capture.random_programs import ProgramMaker
-from tests.capture.test_snippets import same
+from tests.capture.test_snippets import observe, same
 
 SEEDS = range(40)
 BREAKS = 3
-
-
-def observe(run: Any, args: list[Any]) -> Any:
-    args = copy.deepcopy(args)
-    try:
-        result: Any = ("returned", run(*args))
-    except Exception as error:
-        result = ("raised", type(error).__name__, str(error))
-    return result, args
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -35,12 +24,12 @@ def check(seed: int, breaks: int) -> None:
     text = ProgramMaker(seed).make()
     function = build_function(text, "program", {}, f"random {seed}")
     choose = random.Random(seed)
-    args = [
+    args = (
         choose.randint(-5, 9),
         choose.randint(0, 5),
         [choose.randint(-3, 9) for _ in range(choose.randint(0, 4))],
         {k: choose.randint(0, 9) for k in range(choose.randint(0, 4))},
-    ]
+    )
     expected = observe(function, args)
     assert same(observe(Dispatcher()(function), args), expected), text
     facts = analyse(function.__code__)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from ptc.loader import LoadRequest, load
+from tests.cli.without_torch import WITHOUT_TORCH
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "sample_models" / "dynamic_model.py"
@@ -57,13 +58,10 @@ def test_run_prints_what_the_model_prints(folder: Path, tmp_path: Path) -> None:
     """In a process of its own, which must not need torch."""
     for path in range(2):
         np.save(tmp_path / "x.npy", np.arange(1, 11, dtype=np.float32) * (-0.25 if path else 0.5))
-        script = (
-            "import sys; sys.modules['torch'] = None; from cli.main import app; "
-            f"app(['run', {str(folder / 'libdynamic_model.so')!r}, '--input', "
-            f"{'x=@' + str(tmp_path / 'x.npy')!r}, '--save', {str(tmp_path / 'y.npy')!r}])"
-        )
+        command = [sys.executable, "-c", WITHOUT_TORCH, "run", folder / "libdynamic_model.so"]
+        command += ["--input", f"x=@{tmp_path / 'x.npy'}", "--save", tmp_path / "y.npy"]
         result = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+            list(map(str, command)), capture_output=True, text=True, cwd=ROOT, check=False
         )
         assert result.returncode == 0, result.stderr
         assert result.stdout.splitlines()[0] == TEXTS[path]

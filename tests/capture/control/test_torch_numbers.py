@@ -253,14 +253,6 @@ def kind_of_one(x: Row) -> Any:
     return value
 
 
-@pytest.mark.parametrize("program", [equal_results, kind_of_one])
-def test_equal_results_keep_their_types_and_signs(program: Any) -> None:
-    rows = [torch.tensor(row) for row in ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0))]
-    check(program, *rows)
-    calls = interpreted(Case("equal", lambda: program, tuple((row,) for row in rows)))
-    assert [repr(call.result) for call in calls] == [repr(program(row)) for row in rows]
-
-
 def equal_operands(x: Row) -> Any:
     v, n = float(x[0]), int(x[1])
     print(n * 2, n * 2.0, n + 1, n + 1.0, n + True, n - 0.0, n**2, n**2.0, n // 2, n // 2.0)
@@ -269,8 +261,16 @@ def equal_operands(x: Row) -> Any:
     return [n * 2, n * 2.0, low, -0.0 if v > 1 else 0]
 
 
-def test_equal_operands_are_not_the_same() -> None:
-    rows = [torch.tensor(row) for row in ((-0.0, 3.0), (0.0, 0.0), (1.5, -2.0))]
-    check(equal_operands, *rows)
-    calls = interpreted(Case("equal", lambda: equal_operands, tuple((row,) for row in rows)))
-    assert [repr(call.result) for call in calls] == [repr(equal_operands(row)) for row in rows]
+@pytest.mark.parametrize(
+    ("program", "numbers"),
+    [
+        (equal_results, ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0))),
+        (kind_of_one, ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0))),
+        (equal_operands, ((-0.0, 3.0), (0.0, 0.0), (1.5, -2.0))),
+    ],
+)
+def test_equal_numbers_keep_their_types_and_signs(program: Any, numbers: Any) -> None:
+    rows = list(map(torch.tensor, numbers))
+    check(program, *rows)
+    calls = interpreted(Case("equal", lambda: program, tuple((row,) for row in rows)))
+    assert [repr(call.result) for call in calls] == [repr(program(row)) for row in rows]
