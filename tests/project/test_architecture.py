@@ -136,6 +136,32 @@ def test_product_does_not_use_peers() -> None:
 READ_THE_ENVIRONMENT = {"ptc/support/settings.py", "ptc/capture/builtins_table/library.py"}
 
 
+LONGEST_FILE, LONGEST_FUNCTION = 600, 60
+
+
+def lines_of(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_files_and_functions_are_short() -> None:
+    """Tables at the top of a module do not count."""
+    found: list[str] = []
+    for path in python_files("ptc", "cli"):
+        text = path.read_text()
+        module = ast.parse(text, str(path))
+        tables = [s for s in module.body if isinstance(s, ast.Assign | ast.AnnAssign)]
+        count = len(text.splitlines()) - sum(map(lines_of, tables))
+        if count > LONGEST_FILE:
+            found.append(f"{path.relative_to(ROOT)}: {count} lines")
+        found += [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {lines_of(node)} lines"
+            for node in ast.walk(module)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and lines_of(node) > LONGEST_FUNCTION
+        ]
+    assert not found, "\n".join(found)
+
+
 def test_only_settings_reads_the_environment() -> None:
     found = {
         path.relative_to(ROOT).as_posix()
