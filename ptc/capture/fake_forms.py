@@ -1,8 +1,9 @@
 """Torch functions whose fake results would fix symbolic sizes, in forms that keep them.
 
 Their C++ code asks for sizes as numbers. The forms take the same arguments on fake tensors and give
-results of the same shapes and types; what a program computes is not their business. `sliced` and
-`viewed` are the views that a slice and a change of shape are where data decides sizes.
+results of the same shapes and types; what a program computes is not their business. `sliced`,
+`viewed` and `joined` are what a slice, a change of shape and a concatenation are where data decides
+sizes.
 """
 
 from __future__ import annotations
@@ -97,6 +98,30 @@ def _bound(place: Any, size: Any) -> Any:
         counted = place + size
         return counted if counted >= 0 else 0
     return place if place <= size else size
+
+
+def are_alike(tensors: Sequence[Tensor], dim: int = 0) -> bool:
+    """Whether a concatenation has a result whatever its symbolic sizes are, in row-major order."""
+    first = tensors[0] if tensors else None
+    if first is None or not 0 < first.dim() <= 3 or not -first.dim() <= dim < first.dim():
+        return False
+    symbolic = any(isinstance(size, torch.SymInt) for x in tensors for size in x.shape)
+    return symbolic and all(
+        (x.dtype, x.device, x.dim()) == (first.dtype, first.device, first.dim())
+        and all(
+            number == dim % first.dim() or same_size(a, b)
+            for number, (a, b) in enumerate(zip(x.shape, first.shape, strict=True))
+        )
+        for x in tensors
+    )
+
+
+def joined(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """`cat` of tensors that are alike: torch asks of each in one dimension whether it is empty, and
+    does the same with it."""
+    sizes = list(tensors[0].shape)
+    sizes[dim] = sum(x.shape[dim] for x in tensors)
+    return tensors[0].new_empty(sizes)
 
 
 def viewed(x: Tensor, shape: Sequence[Any]) -> Tensor:

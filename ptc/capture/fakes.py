@@ -31,7 +31,7 @@ from torch.fx.experimental.symbolic_shapes import (
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
-from ptc.capture.fake_forms import sliced, viewed
+from ptc.capture.fake_forms import are_alike, joined, sliced, viewed
 from ptc.graph.program import DimRange
 from ptc.graph.symbols import (
     SizeEnv,
@@ -156,6 +156,15 @@ class _AskingShapeEnv(SizeEnv):
     examples: dict[Any, Any]
     creating: bool = False  # a tensor of known shape: all questions are about its layout
 
+    @contextmanager
+    def creation(self) -> Iterator[None]:
+        """While a tensor of known shape is made."""
+        outer, self.creating = self.creating, True
+        try:
+            yield
+        finally:
+            self.creating = outer
+
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
         if self.data.isdisjoint(orig_expr.free_symbols) or is_idle_question(orig_expr):
             return super().evaluate_expr(orig_expr, *args, **kwargs)
@@ -204,6 +213,10 @@ class _AskingMode(FakeTensorMode):
             return sliced(*args, **kwargs)
         if func in _VIEWS and _is_symbolic_view(*args):
             return viewed(*args)
+        if func is torch.ops.aten.cat.default and _is_symbolic_join(*args):
+            assert isinstance(self.shape_env, _AskingShapeEnv)
+            with self.shape_env.creation():
+                return joined(*args)
         return super().dispatch(func, types, args, kwargs)
 
 
@@ -213,6 +226,10 @@ _VIEWS = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
 def _is_symbolic_view(x: Any, shape: Sequence[Any]) -> bool:
     numbers = (*x.shape, *shape)
     return isinstance(x, FakeTensor) and any(isinstance(n, torch.SymInt) for n in numbers)
+
+
+def _is_symbolic_join(tensors: Sequence[Any], dim: int = 0) -> bool:
+    return all(isinstance(x, FakeTensor) for x in tensors) and are_alike(tensors, dim)
 
 
 def _is_symbolic_slice(x: Any, dim: int = 0, *bounds: Any, **named: Any) -> bool:
@@ -389,11 +406,8 @@ class Fakes:
         if not isinstance(env, _AskingShapeEnv):
             yield
             return
-        outer, env.creating = env.creating, True
-        try:
+        with env.creation():
             yield
-        finally:
-            env.creating = outer
 
     @property
     def data_symbols(self) -> frozenset[sympy.Symbol]:

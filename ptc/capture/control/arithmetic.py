@@ -353,6 +353,15 @@ def in_symbols(vm: ControlMachine, var: NumberVar) -> Any:
     return host_function(op)(*parts)
 
 
+def summands(vm: ControlMachine, var: NumberVar) -> frozenset[str]:
+    """The variables that an int is a sum or difference of."""
+    op, operands = vm.definitions.get(var.name, ("", ()))
+    if op not in _LINEAR:
+        return frozenset({var.name})
+    parts = [part for part in operands if isinstance(part, NumberVar)]
+    return frozenset().union(*(summands(vm, part) for part in parts))
+
+
 _LINEAR = frozenset({"add", "sub", "neg"})
 
 

@@ -1,13 +1,16 @@
 """What is known about sizes on the path being followed.
 
-Comparisons of integers are kept as `d >= 0` with a polynomial d, so that one implies another when
-their difference is a constant.
+Comparisons of integers are kept as `d >= 0` with a polynomial d, so that some imply another when
+what they leave of it cannot be negative. Capture asks the same of the same facts again and again:
+what follows from a table of facts is worked out once for its content.
 """
 
 # pyright: reportOperatorIssue=false
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -15,6 +18,7 @@ from sympy.core.relational import Relational
 from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from ptc.capture.control.linear import at_least_zero, linear
 from ptc.capture.fakes import Fakes
 from ptc.capture.journal import Journal
 
@@ -24,12 +28,18 @@ _LARGE = 2**62
 class Facts:
     """Conditions that hold or do not hold on this path. `table` changes through the journal."""
 
-    def __init__(
-        self, fakes: Fakes, journal: Journal, table: dict[Any, bool] | None = None
-    ) -> None:
-        self.table: dict[Any, bool] = {} if table is None else table
-        self._fakes = fakes
+    def __init__(self, fakes: Fakes, journal: Journal) -> None:
+        self.table: dict[Any, bool] = {}
         self._journal = journal
+        self._fakes = fakes
+        self._known: dict[tuple[Any, ...], _Consequences] = {}
+
+    def of(self, table: Mapping[Any, bool]) -> Facts:
+        """The facts of another table, which stays as it is."""
+        other = Facts(self._fakes, Journal())
+        other.table.update(table)
+        other._known = self._known
+        return other
 
     def assume(self, condition: Any, holds: bool) -> None:
         if isinstance(condition, sympy.Not):
@@ -45,8 +55,71 @@ class Facts:
 
     def truth(self, condition: Any) -> bool | None:
         """The condition's truth, if what was assumed decides it."""
-        condition = plain(condition)
-        known = self.table.get(condition)
+        return self._consequences().truth(condition)
+
+    def equal(self) -> dict[Any, Any]:
+        """Symbols that are known to be equal to something."""
+        return dict(self._consequences().equal)
+
+    def value(self, size: Any) -> int | None:
+        """A size that is a number on this path."""
+        reduced = size.xreplace(self._consequences().equal)
+        return int(reduced) if reduced.is_Integer else None
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two sizes are known to be equal."""
+        return bool(one == other) or self.truth(sympy.Eq(one, other)) is True
+
+    def least(self, symbol: Any) -> Any:
+        """The lower bound of a symbol on this path."""
+        return self._consequences().range(symbol).lower
+
+    def positive(self, size: Any) -> bool:
+        """Whether a size is known to be at least 1."""
+        return self._consequences().nonnegative(size - 1)
+
+    def _consequences(self) -> _Consequences:
+        content = tuple(self.table.items())
+        known = self._known.get(content)
+        if known is None:
+            known = self._known[content] = _Consequences(self._fakes, dict(content))
+        return known
+
+
+class _Consequences:
+    """What follows from a table of facts."""
+
+    def __init__(self, fakes: Fakes, table: dict[Any, bool]) -> None:
+        self._env: Any = fakes.shape_env
+        self._table = table
+        self._ranges: dict[Any, Any] = {}
+        self._truths: dict[Any, bool | None] = {}
+        self._single: dict[Any, list[Any]] = {}  # actual facts about one symbol alone
+        self._actual = [
+            fact if holds else _negated(fact)
+            for fact, holds in table.items()
+            if _is_of_integers(fact)
+        ]
+        for actual in self._actual:
+            if len(actual.free_symbols) == 1:
+                (symbol,) = actual.free_symbols
+                self._single.setdefault(symbol, []).append(actual)
+        self.equal = self._equal()
+        self._distances = [
+            _expanded(distance.xreplace(self.equal))
+            for actual in self._actual
+            if (distance := _distance(actual)) is not None
+        ]
+        self._sums = [form for d in self._distances if (form := linear(d)) is not None]
+        self._no_sums = [distance for distance in self._distances if linear(distance) is None]
+
+    def truth(self, condition: Any) -> bool | None:
+        if condition not in self._truths:
+            self._truths[condition] = self._truth(plain(condition))
+        return self._truths[condition]
+
+    def _truth(self, condition: Any) -> bool | None:
+        known = self._table.get(condition)
         if known is not None:
             return known
         if condition in (sympy.true, sympy.false):
@@ -58,7 +131,10 @@ class Facts:
             return self._joined(condition)
         if not isinstance(condition, Relational):
             return None
-        reduced = condition.xreplace(self.equal())
+        if not _is_of_integers(condition):
+            contrary = self._table.get(_negated(condition))
+            return None if contrary is None else not contrary
+        reduced = condition.xreplace(self.equal)
         if reduced in (sympy.true, sympy.false):
             return bool(reduced)
         return self._implied(reduced)
@@ -70,90 +146,72 @@ class Facts:
             return decisive
         return None if None in parts else not decisive
 
-    def equal(self) -> dict[Any, Any]:
-        """Symbols that are known to be equal to something."""
+    def _equal(self) -> dict[Any, Any]:
         equal: dict[Any, Any] = {}
-        for fact, holds in self.table.items():
-            actual = fact if holds else _negated(fact)
+        for actual in self._actual:
             if isinstance(actual, sympy.Eq):
                 left, right = actual.lhs, actual.rhs
                 if not left.is_Symbol and right.is_Symbol:
                     left, right = right, left
                 if left.is_Symbol and left not in right.free_symbols:
                     equal[left] = right.xreplace(equal)
-        single = (fact.free_symbols for fact in self.table if len(fact.free_symbols) == 1)
-        for symbol in {symbol for (symbol,) in single} - equal.keys():
-            limits = self._range(symbol)
-            if limits.lower == limits.upper:
+        for symbol in self._single:
+            limits = self.range(symbol)
+            if symbol not in equal and limits.lower == limits.upper:
                 equal[symbol] = limits.lower
         return equal
-
-    def value(self, size: Any) -> int | None:
-        """A size that is a number on this path."""
-        reduced = size.xreplace(self.equal())
-        return int(reduced) if reduced.is_Integer else None
-
-    def same(self, one: Any, other: Any) -> bool:
-        """Whether two sizes are known to be equal."""
-        return bool(one == other) or self.truth(sympy.Eq(one, other)) is True
-
-    def least(self, symbol: Any) -> Any:
-        """The lower bound of a symbol on this path."""
-        return self._range(symbol).lower
-
-    def positive(self, size: Any) -> bool:
-        """Whether a size is known to be at least 1."""
-        return self._nonnegative(size - 1)
 
     def _implied(self, condition: Any) -> bool | None:
         """By the facts and the ranges of the symbols."""
         if isinstance(condition, (sympy.Eq, sympy.Ne)):
-            difference = sympy.expand(condition.lhs - condition.rhs)
-            if self._nonnegative(difference - 1) or self._nonnegative(-difference - 1):
+            difference = _expanded(condition.lhs - condition.rhs)
+            if self.nonnegative(difference - 1) or self.nonnegative(-difference - 1):
                 return isinstance(condition, sympy.Ne)
-            if self._nonnegative(difference) and self._nonnegative(-difference):
+            if self.nonnegative(difference) and self.nonnegative(-difference):
                 return isinstance(condition, sympy.Eq)
             return None
         distance = _distance(condition)
         if distance is None:
             return None
-        if self._nonnegative(distance):
+        if self.nonnegative(distance):
             return True
-        return False if self._nonnegative(-distance - 1) else None
+        return False if self.nonnegative(-distance - 1) else None
 
-    def _nonnegative(self, expression: Any) -> bool:
-        expression = sympy.expand(expression)
-        if self._at_least(expression, 0):
+    def nonnegative(self, expression: Any) -> bool:
+        expression = _expanded(expression)
+        if self._at_least_zero(expression):
             return True
-        if isinstance(expression, FloorDiv) and self._nonnegative(expression.args[1] - 1):
-            return self._nonnegative(expression.args[0])
-        equal = self.equal()
-        for fact, holds in self.table.items():
-            actual = fact if holds else _negated(fact)
-            distance = _distance(actual) if isinstance(actual, Relational) else None
-            if distance is None:
-                continue
-            rest = sympy.expand(expression - distance.xreplace(equal))
-            if self._at_least(rest, 0):
-                return True
-        return False
+        if isinstance(expression, FloorDiv) and self.nonnegative(expression.args[1] - 1):
+            return self.nonnegative(expression.args[0])
+        form = linear(expression)
+        if form is not None and at_least_zero(form, self._sums, self.range):
+            return True
+        rest = self._distances if form is None else self._no_sums
+        return any(self._at_least_zero(_expanded(expression - distance)) for distance in rest)
 
-    def _at_least(self, expression: Any, bound: int) -> bool:
+    def _at_least_zero(self, expression: Any) -> bool:
         if expression.is_number:
-            return bool(expression >= bound)
-        ranges = tuple((s, self._range(s)) for s in sorted(expression.free_symbols, key=str))
-        env: Any = self._fakes.shape_env
-        result = env._maybe_evaluate_static(sympy.Ge(expression, bound), var_to_range=ranges)
+            return bool(expression >= 0)
+        form = linear(expression)
+        if form is not None:
+            return at_least_zero(form, (), self.range)
+        ranges = tuple((s, self.range(s)) for s in sorted(expression.free_symbols, key=str))
+        result = self._env._maybe_evaluate_static(sympy.Ge(expression, 0), var_to_range=ranges)
         return result is not None and result == sympy.true
 
+    def range(self, symbol: Any) -> Any:
+        """The least and the greatest value of a symbol."""
+        found = self._ranges.get(symbol)
+        if found is None:
+            found = self._ranges[symbol] = self._range(symbol)
+        return found
+
     def _range(self, symbol: Any) -> Any:
-        env: Any = self._fakes.shape_env
-        known = env.var_to_range.get(symbol, ValueRanges(-_LARGE, _LARGE))
+        known = self._env.var_to_range.get(symbol, ValueRanges(-_LARGE, _LARGE))
         low, high = known.lower, known.upper
-        for fact, holds in self.table.items():
-            if fact.free_symbols != {symbol} or not isinstance(fact, Relational):
+        for actual in self._single.get(symbol, ()):
+            if not isinstance(actual, Relational):
                 continue
-            actual = fact if holds else _negated(fact)
             if isinstance(actual, sympy.Ne):
                 for side in (actual.lhs, actual.rhs):
                     low = low + 1 if side == low else low
@@ -171,6 +229,7 @@ class Facts:
         return ValueRanges(low, high) if low <= high else known
 
 
+@lru_cache(maxsize=1 << 14)
 def plain(condition: Any) -> Any:
     """An equation of one size without a factor: `64 * n == 0` is `n == 0`."""
     if not isinstance(condition, (sympy.Eq, sympy.Ne)) or len(condition.free_symbols) != 1:
@@ -188,12 +247,27 @@ def plain(condition: Any) -> Any:
     return type(condition)(symbol, -rest // slope)
 
 
+@lru_cache(maxsize=1 << 14)
+def _is_of_integers(condition: Any) -> bool:
+    """Whether a condition compares integers. Nothing else follows from others."""
+    return all(symbol.is_integer for symbol in condition.free_symbols)
+
+
+@lru_cache(maxsize=1 << 14)
 def _negated(condition: Any) -> Any:
     return condition.negated if isinstance(condition, Relational) else sympy.Not(condition)
 
 
+@lru_cache(maxsize=1 << 14)
+def _expanded(expression: Any) -> Any:
+    return sympy.expand(expression)
+
+
+@lru_cache(maxsize=1 << 14)
 def _distance(condition: Any) -> Any:
     """d such that the condition is d >= 0; None for other comparisons."""
+    if not isinstance(condition, Relational):
+        return None
     left, right = condition.lhs, condition.rhs
     if isinstance(condition, sympy.Ge):
         return sympy.expand(left - right)

@@ -14,7 +14,6 @@ import torch.fx
 from ptc.capture import torch_state
 from ptc.capture.control import keys, list_forms, lists
 from ptc.capture.control.arithmetic import operand
-from ptc.capture.control.facts import Facts
 from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TupleForm
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
@@ -24,7 +23,6 @@ from ptc.capture.control.writer import Block, is_computation
 from ptc.capture.effects import refuse_effects
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
-from ptc.capture.journal import Journal
 from ptc.capture.program_structure import CallArguments, Describer
 from ptc.capture.torch_program import identifier_class
 from ptc.capture.values.base import Value
@@ -459,7 +457,7 @@ def _segment(vm: ControlMachine, block: Block, name: str) -> Segment:
         *(symbols_of(value) for value in values), *(_symbols_in(node) for node in graph.nodes)
     )
     known = {**vm.fakes.dims, **vm.fakes.data_dims}
-    facts = Facts(vm.fakes, Journal(), block.known())
+    facts = vm.facts.of(block.known())
     program = CapturedProgram(
         graph=torch.fx.GraphModule(torch.nn.Module(), graph, class_name=identifier_class(name)),
         inputs=_ordered_inputs(block),

@@ -15,7 +15,6 @@ from ptc.capture.control.facts import Facts
 from ptc.capture.control.list_rows import TakenList, taken
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
-from ptc.capture.journal import Journal
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
 from ptc.capture.values.callables import CellValue, LostValue
@@ -496,7 +495,7 @@ class Merger:
 def facts_of(vm: ControlMachine, state: State) -> Facts:
     """What is known of sizes in a state."""
     cell = state.cells.get(Place("dict", vm.facts.table).key())
-    return Facts(vm.fakes, Journal(), dict(vm.facts.table) if cell is None else dict(cell[1]))
+    return vm.facts.of(vm.facts.table if cell is None else cell[1])
 
 
 def same_fact(one: Any, other: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control.arithmetic import computed, in_symbols
+from ptc.capture.control.arithmetic import computed, in_symbols, summands
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -78,8 +78,8 @@ def _numbers_read(vm: ControlMachine, key: Value) -> Value:
 
 
 def _bounded(vm: ControlMachine, base: TensorValue, parts: list[Value]) -> list[Value]:
-    """The parts with slices whose one bound data decides between 0 and the size: all tensors of
-    this size that are cut there have one size again."""
+    """The parts with slices whose bounds data decides between 0 and the size: all tensors of this
+    size that are cut there have one size again."""
     rank = base.fake.dim()
     taken = sum(_dimensions(part) for part in parts)
     if taken > rank:
@@ -95,32 +95,38 @@ def _bounded(vm: ControlMachine, base: TensorValue, parts: list[Value]) -> list[
 
 
 def _slice_within(vm: ControlMachine, part: SliceValue, size: Value) -> SliceValue:
-    """Where two bounds are data's, how far they are apart is what counts: that is not looked at
-    here, nor are bounds that are sizes already."""
-    open_ = [isinstance(bound, DataNumber) for bound in part.parts]
-    if sum(open_) != 1 or open_[2] or any(isinstance(b, SymbolicNumber) for b in part.parts):
+    """Bounds that are sizes already are not looked at here, nor are two whose distance may be
+    known."""
+    open_ = [place for place in (0, 1) if isinstance(part.parts[place], DataNumber)]
+    bounds: list[Any] = [part.parts[place] for place in open_]
+    closed = any(isinstance(bound, SymbolicNumber) for bound in part.parts)
+    if not bounds or closed or isinstance(part.parts[2], DataNumber):
         return part
-    place = open_.index(True)
-    bound = part.parts[place]
-    if bound.cls is not int or in_symbols(vm, bound.var) is not None:  # type: ignore[attr-defined]
+    if any(bound.cls is not int or in_symbols(vm, bound.var) is not None for bound in bounds):
         return part
-    start, stop, step = (
-        _within(vm, bound, size) if number == place else one
-        for number, one in enumerate(part.parts)
-    )
-    return SliceValue(start, stop, step)
+    if len(bounds) == 2 and summands(vm, bounds[0].var) & summands(vm, bounds[1].var):
+        return part
+    found: list[Value] = list(part.parts)
+    least: Value = ConstantValue(0)
+    for place, bound in zip(open_, bounds, strict=True):
+        inside = _within(vm, bound, size)
+        if place == 1 and len(bounds) == 2:
+            inside = vm.arithmetic("max", [inside, least])
+        assert isinstance(inside, DataNumber)
+        made = SymbolicNumber(vm.size_symbol(inside.var, 0), None)
+        for known in (vm.compare("<=", made, size), vm.compare("<=", least, made)):
+            if isinstance(known, SymbolicNumber):
+                vm.facts.assume(expression_of(known.number), True)
+        found[place] = least = made
+    return SliceValue(found[0], found[1], found[2])
 
 
 def _within(vm: ControlMachine, bound: Value, size: Value) -> Value:
+    """Where a bound falls: 0 to `size`."""
     least = vm.arithmetic("min", [bound, size])  # first, so that no sum leaves the range of ints
     counted = vm.arithmetic("max", [vm.binary("+", least, size), ConstantValue(0)])
     negative = vm.compare("<", least, ConstantValue(0))
-    place = computed(vm, "select", [negative, counted, least], NumberKind.INT)
-    made = SymbolicNumber(vm.size_symbol(place.var, 0), None)
-    known = vm.compare("<=", made, size)
-    if isinstance(known, SymbolicNumber):
-        vm.facts.assume(expression_of(known.number), True)
-    return made
+    return computed(vm, "select", [negative, counted, least], NumberKind.INT)
 
 
 def _selected(
