@@ -13,7 +13,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -23,11 +23,13 @@ from ptc.capture.binding import argument_names, bind_call
 from ptc.capture.builtins_table import (
     all_tables,
     numpy_tables,
+    operator_tables,
     torch_library_tables,
     torch_state_tables,
     torch_tables,
 )
 from ptc.capture.builtins_table.torch_library_tables import replaced
+from ptc.capture.compiling import answering
 from ptc.capture.control.api import CapturedCall, capture_call, capture_control
 from ptc.capture.control.entry import CallCode, write_call
 from ptc.capture.errors import BREAK_CODES, GraphBreak, Raised
@@ -52,7 +54,10 @@ from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError, InternalError
 
 # Imported for what they register
-_TABLES = (all_tables, numpy_tables, torch_library_tables, torch_state_tables, torch_tables)
+_TABLES = (
+    all_tables, numpy_tables, operator_tables, torch_library_tables, torch_state_tables,
+    torch_tables,
+)  # fmt: skip
 
 DimSpec = tuple[str, int, int | None]
 CompiledGraph = Callable[..., tuple[Any, ...]]
@@ -218,19 +223,52 @@ def capture_program(
     `fn` is a function, a bound method, or an nn.Module (then its `forward`, with its hooks). Raises
     CompileError for what cannot be part of a graph, and the program's own exception if it raises
     one.
+
+    A program that asks `torch.compiler.is_compiling()` is told yes. Where it then cannot be
+    captured, or raises, it is captured as eager runs it; its notes say so.
     """
-    args, kwargs = _apart((args, kwargs or {}), set())
+    arguments = fn, args, kwargs or {}, dynamic, name, branch_on_sizes
+    with answering(True) as question:
+        try:
+            return _capture_program(*arguments)
+        except InternalError:
+            raise
+        except Exception as refused:
+            sizes = isinstance(refused, CompileError) and refused.code == "PTC-B009"
+            if sizes or not question.asked:
+                raise
+            first = refused
+    with answering(False):
+        try:
+            captured = _capture_program(*arguments)
+        except Exception:
+            raise first from None
+    first_line = str(first).splitlines()[0] if str(first) else type(first).__name__
+    note = (
+        "the program goes another way where torch.compiler.is_compiling(), which cannot be "
+        f"captured ({first_line}); it is captured as eager runs it"
+    )
+    return replace(captured, notes=(*captured.notes, note))
+
+
+def _capture_program(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dynamic: DynamicSpec | None,
+    name: str,
+    branch_on_sizes: bool,
+) -> CapturedProgram | ControlProgram:
+    args, kwargs = _apart((args, kwargs), set())
     given = len(args)
     function, args = _function_of(fn, args)
     is_method = len(args) > given
-    bound = bind_call(function, args, kwargs or {})
-    names = argument_names(fn, function, args[is_method:], kwargs or {})
+    bound = bind_call(function, args, kwargs)
+    names = argument_names(fn, function, args[is_method:], kwargs)
     with _host_state():
         try:
             if not branch_on_sizes:
-                return _straight(
-                    function, args, bound, names, kwargs or {}, is_method, dynamic, name
-                )
+                return _straight(function, args, bound, names, kwargs, is_method, dynamic, name)
         except GraphBreak as stopped:
             if stopped.code not in CONTROL_FLOW_CODES:
                 raise _compile_error(stopped) from stopped.__cause__
@@ -243,7 +281,7 @@ def capture_program(
     with _host_state():
         try:
             return capture_control(
-                function, bound, names=names, count=len(args), keywords=kwargs or {},
+                function, bound, names=names, count=len(args), keywords=kwargs,
                 is_method=is_method, dynamic=dynamic, name=name,
             )  # fmt: skip
         except GraphBreak as stopped:

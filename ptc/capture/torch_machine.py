@@ -528,4 +528,6 @@ def _is_plain(result: Any) -> bool:
 def _name_of(target: Any) -> str:
     if isinstance(target, str):
         return f"Tensor.{target}"
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return str(target)
     return getattr(target, "__qualname__", None) or getattr(target, "__name__", str(target))

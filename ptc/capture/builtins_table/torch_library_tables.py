@@ -13,10 +13,14 @@ from typing import Any
 import torch
 import torch.utils.checkpoint
 from torch._higher_order_ops.associative_scan import associative_scan
+from torch._higher_order_ops.map import map as map_rows
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
 from torch.nn.modules import transformer
 
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin, see_through
+from ptc.capture.polyfills import higher_order
 from ptc.capture.polyfills import torch_libraries as polyfills
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
@@ -36,6 +40,10 @@ REPLACED: dict[types.FunctionType, types.FunctionType] = {
     torch.nn.TransformerEncoder.forward: polyfills.transformer_encoder,
     transformer._detect_is_causal_mask: polyfills.detect_is_causal_mask,
     associative_scan: polyfills.associative_scan,
+    torch.cond: higher_order.cond,
+    while_loop: higher_order.while_loop,
+    scan: higher_order.scan,
+    map_rows: higher_order.map_rows,
 }
 
 

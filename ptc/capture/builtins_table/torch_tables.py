@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from ptc.capture.compiling import is_compiling
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import torch_functions as polyfills
@@ -97,12 +98,12 @@ def _assert(vm: TorchMachine, condition: Value, message: Value) -> Value:
 @builtin(torch.compiler.is_compiling)
 def _is_compiling(vm: TorchMachine) -> Value:
     """Libraries ask this to choose code without branches on data."""
-    return ConstantValue(True)
+    return ConstantValue(is_compiling())
 
 
 @builtin(torch.compiler.is_exporting)
 def _is_exporting(vm: TorchMachine) -> Value:
-    return ConstantValue(vm.whole_program)
+    return ConstantValue(vm.whole_program and is_compiling())
 
 
 def _ambient(function: Any) -> None:

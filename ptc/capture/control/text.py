@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 from ptc.capture.control import formatting, strings
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.lists import DataListValue
@@ -58,6 +60,8 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
     formatted = _formatted(vm, value, "", "repr")
     if formatted is not None:
         return strings.lasting(vm, formatted)
+    if isinstance(value, TupleValue) and value.cls is torch.Size:
+        return joined(("torch.Size([", *_listed([_parts(vm, item) for item in value.items]), "])"))
     if isinstance(value, (ListValue, TupleValue)) and value.cls in (list, tuple):
         left, right = "[]" if value.cls is list else "()"
         comma = "," if value.cls is tuple and len(value.items) == 1 else ""
