@@ -4,6 +4,8 @@ A custom operator that is written in Python is captured as its Python function. 
 of torch's registry of custom operators.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from typing import Any
@@ -23,14 +25,14 @@ _NATIVE = frozenset({"aten", "prims", "quantized", "mkldnn"})
 
 def _definition(operator: Any) -> CustomOpDef | None:
     """What `torch.library.custom_op` was given for an operator or its packet."""
-    name = operator.name() if isinstance(operator, torch._ops.OpOverload) else None
-    name = name or operator._qualified_op_name
+    overload = isinstance(operator, torch._ops.OpOverload)
+    name = operator.name() if overload else operator._qualified_op_name
     return OPDEFS.get(name.partition(".")[0])
 
 
 @builtin(torch._ops.OpOverload.__call__, torch._ops.OpOverloadPacket.__call__)
 def _call_operator(vm: TorchMachine, operator: Value, /, *args: Value, **kwargs: Value) -> Value:
-    op = operator.real()
+    op: Any = operator.real()
     namespace = getattr(op, "namespace", None) or op._qualified_op_name.partition("::")[0]
     definition = None if namespace in _NATIVE else _definition(op)
     if definition is None:

@@ -28,6 +28,7 @@ def scan(combine_fn: Any, init: Any, xs: Any, *, dim: int = 0, reverse: bool = F
         return init, []
     carry = init
     outputs: list[list[Any]] = []
+    given_structure: Any = None
     length = leaves[0].shape[dim]
     for step in range(length):
         at = length - 1 - step if reverse else step
@@ -45,6 +46,7 @@ def map_rows(f: Any, xs: Any, *args: Any) -> Any:
     """`f` of each row, stacked."""
     leaves, structure = pytree.tree_flatten(xs)
     outputs: list[list[Any]] = []
+    given_structure: Any = None
     for row in range(leaves[0].shape[0]):
         one = pytree.tree_unflatten([leaf[row] for leaf in leaves], structure)
         parts, given_structure = pytree.tree_flatten(f(one, *args))
