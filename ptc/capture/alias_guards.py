@@ -13,8 +13,7 @@ import torch
 
 from ptc.capture.errors import GraphBreak
 from ptc.capture.guards import Guard, guard_rule
-from ptc.capture.interpreter.wrapping import per_call
-from ptc.capture.sources import Names, Source
+from ptc.capture.sources import Names, Source, per_call
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.containers import ListValue

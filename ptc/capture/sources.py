@@ -252,3 +252,8 @@ def root_of(source: Source) -> Source:
     while source.base is not None:
         source = source.base
     return source
+
+
+def per_call(source: Source) -> bool:
+    """Whether another object is likely there at each call, though equal in kind."""
+    return isinstance(root_of(source), (ArgumentSource, ClosureSource))

@@ -277,6 +277,10 @@ def _type(vm: TorchMachine, tensor: TensorValue, *args: Value, **kwargs: Value) 
     return None
 
 
+def _hash(vm: TorchMachine, tensor: TensorValue) -> Value:
+    return vm.call(vm.wrap_fixed(id), [tensor])
+
+
 _METHOD_HANDLERS: dict[str, Any] = {
     "size": _size,
     "stride": _stride,
@@ -285,6 +289,7 @@ _METHOD_HANDLERS: dict[str, Any] = {
     "dim": _dim,
     "ndimension": _dim,
     "get_device": _get_device,
+    "__hash__": _hash,
     "__len__": _len,
     "__iter__": _iter,
     "type": _type,

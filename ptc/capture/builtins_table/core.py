@@ -221,7 +221,7 @@ def _super(vm: Machine, cls: Value | None = None, obj: Value | None = None) -> V
 @builtin(id)
 def _id(vm: Machine, obj: Value) -> Value:
     try:
-        return ConstantValue(id(obj.real()))
+        return ConstantValue(obj.address(vm))
     except NotConstant:
         raise GraphBreak(
             "PTC-B002", f"the address of {obj.describe()} is used as a number", _HINT_IDENTITY

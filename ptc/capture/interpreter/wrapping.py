@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.errors import NotConstant
 from ptc.capture.interpreter.lookup import python_special
 from ptc.capture.sources import (
-    ArgumentSource,
     AttributeSource,
     CallSource,
-    ClosureSource,
     FixedSource,
     ItemSource,
     Source,
     fixed,
     is_guarded,
     item,
-    root_of,
+    per_call,
 )
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import (
@@ -147,11 +145,6 @@ def _guard_same(vm: Machine, source: Source, known: Value) -> None:
         vm.guard("SAME", source, known.source)
     elif is_guarded(known.source):
         vm.guard("SAME", known.source, source)
-
-
-def per_call(source: Source) -> bool:
-    """Whether another object is likely there at each call, though equal in kind."""
-    return isinstance(root_of(source), (ArgumentSource, ClosureSource))
 
 
 def _guard_type(vm: Machine, obj: Any, source: Source) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from ptc.capture.errors import GraphBreak, NotConstant
-from ptc.capture.sources import Source
+from ptc.capture.sources import Source, fixed, is_guarded, per_call
 from ptc.capture.values.births import now
 
 if TYPE_CHECKING:
@@ -67,6 +67,19 @@ class Value:
         """The object from outside that this value stands for; raise NotConstant if there is none.
         Its content may be out of date: read only what cannot change."""
         return self.constant()
+
+    def address(self, vm: Machine) -> int:
+        """`id(self)` of an object that is there at every call, under a guard; raise NotConstant for
+        one that each call makes or brings along."""
+        if self.source is not None and per_call(self.source):
+            raise NotConstant(self)
+        return self.fixed_address(vm)
+
+    def fixed_address(self, vm: Machine) -> int:
+        real = self.real()
+        if self.source is not None and is_guarded(self.source):
+            vm.guard("IS", self.source, fixed(real, type(real).__name__))
+        return id(real)
 
     def describe(self) -> str:
         """For messages: a short noun phrase."""

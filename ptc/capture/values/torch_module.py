@@ -64,6 +64,10 @@ class ModuleValue(ObjectValue):
     def hash_key(self, vm: TorchMachine) -> Any:  # type: ignore[override]
         return IdentityKey(self)
 
+    def address(self, vm: TorchMachine) -> int:  # type: ignore[override]
+        """A module that is an argument, as `self` is, is mostly the same one."""
+        return self.fixed_address(vm)
+
     # -- calling -------------------------------------------------------------------------------
 
     def plain_call(self, vm: TorchMachine) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.fx
 
-from ptc.capture.errors import GraphBreak
+from ptc.capture.errors import GraphBreak, NotConstant
 from ptc.capture.fakes import known_number
 from ptc.capture.sources import Source
 from ptc.capture.values.base import IdentityKey, Value
@@ -82,6 +82,11 @@ class TensorValue(Instance):
         if self.live is None:
             return super().real()
         return self.live
+
+    def address(self, vm: TorchMachine) -> int:  # type: ignore[override]
+        if self.kind is InputKind.USER:
+            raise NotConstant(self)
+        return self.fixed_address(vm)
 
     def node(self, vm: TorchMachine) -> torch.fx.Node:
         return vm.tensor_node(self)
