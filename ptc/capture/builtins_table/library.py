@@ -306,7 +306,7 @@ def _polyfill_handler(function: types.FunctionType) -> Any:
     def handler(vm: Machine, *args: Value, **kwargs: Value) -> Value:
         value = vm.wrap_fixed(function)
         assert isinstance(value, FunctionValue)
-        return vm.trace_function(value, list(args), kwargs)
+        return vm.trace_function(value, *vm.settle_arguments(list(args), kwargs))
 
     return handler
 
@@ -334,7 +334,7 @@ def _require_silence(vm: Machine, before: Value, name: Value) -> Value:
 
 
 for _original, _replacement in polyfills.TABLE:
-    builtin(_original)(_polyfill_handler(_replacement))
+    builtin(_original, passes_on=True)(_polyfill_handler(_replacement))
 
 
 # -- what reaches the outside world -------------------------------------------------------------

@@ -120,6 +120,7 @@ def _step(
         stop = frame.handlers[index](vm, frame, instruction)
         if not stop:
             return None
+        vm.frame_ends(frame, instruction)
         return RETURN if stop == RETURNED else Exit("yield", frame.ip)
     except Fork as fork:
         question = fork.question

@@ -1,6 +1,7 @@
 """Generators whose next value comes at a place that data decides: they are run to their end when
 they are iterated over, into a list. That is the same as long as they print and raise nothing, so
-that nothing tells when they ran.
+that nothing tells when they ran. Library functions that take all of one, or what comes first, run
+it themselves, as Python does.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import collections
 import functools
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.code import Instruction
 from ptc.capture.control.forks import Dead
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
@@ -23,6 +26,24 @@ from ptc.capture.values.iterators import GeneratorValue, IteratorValue
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """A generator is run up to what it yields first; this is what comes of one that ends."""
+
+    missing: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A function is called with all that a generator yields."""
+
+    function: Value
+
+
+#: What a generator is run for: a list for all that it yields, the truth that ends it, or the above.
+Wanted = Value | bool | First | Each
 
 
 def is_collected(vm: ControlMachine, generator: GeneratorValue) -> bool:
@@ -39,8 +60,20 @@ def settled(vm: ControlMachine, value: Value) -> Value:
     if isinstance(value, GeneratorValue) and value.rest is not None:
         return value.rest
     if isinstance(value, GeneratorValue) and is_collected(vm, value):
-        return collect(vm, value)
+        return iterator(vm, value) if _is_resumed(vm, value) else collect(vm, value)
     return value
+
+
+def _is_resumed(vm: ControlMachine, generator: GeneratorValue) -> bool:
+    """Whether what is left of the generator is asked for after some of it was."""
+    return generator.frame.code in vm.state.known.resumed
+
+
+def note_lost(vm: ControlMachine, generator: GeneratorValue) -> None:
+    """The generator was asked for more, and data decides where it stands."""
+    code, found = generator.frame.code, vm.state.found
+    known = code in vm.state.known.collected
+    (found.resumed if known else found.collected).add(code)
 
 
 def iterator(vm: ControlMachine, generator: Value) -> Value:
@@ -88,16 +121,34 @@ def take(vm: ControlMachine, frame: Frame) -> int | None:
         return YIELDED
     value = frame.stack[-1]
     assert isinstance(value, Value)
-    if isinstance(found, bool):
-        if vm.truth(value) == found:
-            frame.returned = ConstantValue(True)
+    match found:
+        case bool():
+            if vm.truth(value) == found:
+                frame.returned = ConstantValue(True)
+                return RETURNED
+            frame.pop()
+        case First():
+            frame.returned = frame.pop()
             return RETURNED
-        frame.pop()
-    else:
-        frame.pop()
-        vm.call(vm.getattr(found, "append"), [value])
+        case Each(function):
+            frame.pop()
+            vm.call(function, [value])
+        case _:
+            frame.pop()
+            vm.call(vm.getattr(found, "append"), [value])
     frame.push(ConstantValue(None))
     return None
+
+
+def note_end(vm: ControlMachine, frame: Frame, instruction: Instruction) -> None:
+    """The frame returns or yields: what comes of a generator that came to its end."""
+    found = vm.collecting.get(frame)
+    if found is None or not instruction.opname.startswith("RETURN_"):
+        return
+    if isinstance(found, First):
+        frame.returned = found.missing
+    elif isinstance(found, bool):
+        frame.returned = ConstantValue(None)
 
 
 # -- library functions that take all --------------------------------------------------------------
@@ -113,6 +164,7 @@ _TAKES_ALL: dict[int, int] = {
 #: Those that are traced for lists, but not for what else may be iterated over.
 _TAKES_LISTS = {id(str.join)}
 _TRUTHS = {id(any): data_lists.any_yielded, id(all): data_lists.all_yielded}
+_EXTREMES = {id(min): data_lists.smallest_yielded, id(max): data_lists.largest_yielded}
 
 
 class CallWithout(Value):
@@ -143,6 +195,10 @@ def taking_call(
 ) -> Value | None:
     """The call of a library function with a generator that is run to its end; None for all
     others."""
+    if function is filter and len(args) == 2 and not kwargs:
+        return vm.call(vm.wrap_fixed(data_lists.filtered), args)
+    if function is next and args:
+        return _next(vm, vm.settle(args[0]), args[1:])
     place = 0 if id(function) in _TRUTHS else _TAKES_ALL.get(id(function))
     if place is None or len(args) <= place:
         return None
@@ -154,14 +210,33 @@ def taking_call(
     ):
         rest = CallWithout(vm.wrap_fixed(function), args[:place], args[place + 1 :], kwargs)
         return vm.call(vm.wrap_fixed(data_lists.listed), [rest, value])
+    if isinstance(value, GeneratorValue) and value.rest is not None:
+        args = [*args[:place], value.rest, *args[place + 1 :]]
+        return vm.call(vm.wrap_fixed(function), args, kwargs)
     if not isinstance(value, GeneratorValue) or not is_collected(vm, value):
         return None
     if id(function) in _TRUTHS:
-        return vm.call(vm.wrap_fixed(_TRUTHS[id(function)]), [value])
-    if function in (min, max) and (len(args) > 1 or "key" in kwargs):
-        return None  # the key's calls stand between those of the generator
+        polyfill = _TRUTHS[id(function)]
+        return None if _is_resumed(vm, value) else vm.call(vm.wrap_fixed(polyfill), [value])
+    if id(function) in _EXTREMES:
+        if len(args) > 1:
+            return None
+        if "key" in kwargs:
+            polyfill = _EXTREMES[id(function)]
+            return vm.call(vm.wrap_fixed(polyfill), [value], kwargs)
     rest = CallWithout(vm.wrap_fixed(function), args[:place], args[place + 1 :], kwargs)
     return vm.call(vm.wrap_fixed(data_lists.taken), [rest, value])
+
+
+def _next(vm: ControlMachine, value: Value, default: list[Value]) -> Value | None:
+    """`next` of a generator that is run at once; None for all others."""
+    if not isinstance(value, GeneratorValue) or not is_collected(vm, value):
+        return None
+    if _is_resumed(vm, value):
+        return vm.call(vm.wrap_fixed(data_lists.next_of_all), [value, *default])
+    if default:
+        return _run_first(vm, value, default[0])
+    return vm.call(vm.wrap_fixed(data_lists.first_yielded), [value])
 
 
 @builtin(data_lists.run_into, passes_on=True)
@@ -169,22 +244,45 @@ def _run_into(vm: ControlMachine, generator: GeneratorValue, values: Value) -> V
     return _run(vm, generator, values)
 
 
+@builtin(data_lists.run_through, passes_on=True)
+def _run_through(vm: ControlMachine, generator: GeneratorValue, function: Value) -> Value:
+    _require_no_try(generator)
+    return _run(vm, generator, Each(function))
+
+
+@builtin(data_lists.run_first, passes_on=True)
+def _run_first(vm: ControlMachine, generator: GeneratorValue, missing: Value) -> Value:
+    _require_no_try(generator)
+    return _run(vm, generator, First(missing))
+
+
+@builtin(data_lists.collect_all)
+def _collect_all(vm: ControlMachine, generator: GeneratorValue) -> None:
+    iterator(vm, generator)
+
+
 @builtin(data_lists.run_until, passes_on=True)
 def _run_until(vm: ControlMachine, generator: GeneratorValue, wanted: Value) -> Value:
+    _require_no_try(generator)
+    return _run(vm, generator, wanted.constant())
+
+
+def _require_no_try(generator: GeneratorValue) -> None:
     if any(i.opname == "YIELD_VALUE" and i.handler for i in generator.frame.instructions):
         raise GraphBreak(
             "PTC-B006",
             f"{generator.describe()} goes different ways depending on data, and is left in a `try`",
             "go through it in a loop",
         )
-    return _run(vm, generator, wanted.constant())
 
 
-def _run(vm: ControlMachine, generator: GeneratorValue, found: Value | bool) -> Value:
+def _run(vm: ControlMachine, generator: GeneratorValue, found: Wanted) -> Value:
     frame = generator.frame
     vm.collecting[frame] = found
     vm.journal.record(frame.restore, frame.save())
-    vm.journal.assign(generator, "state", GeneratorValue.FINISHED)
+    left = isinstance(found, (bool, First))
+    state = GeneratorValue.LEFT if left else GeneratorValue.FINISHED
+    vm.journal.assign(generator, "state", state)
     try:
         vm.execute(frame)
     finally:

@@ -59,13 +59,15 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Kept:
     """What one capture found, for the next: forms by attribute, names of replaced buffers, and of
-    weights that are written in place, generators that are run to their end at once, and sizes of
-    inputs (by name, with the size) that are taken apart at the start. `found` counts the forms."""
+    weights that are written in place, generators that are run to their end at once, those of them
+    whose rest is asked for after some of it was, and sizes of inputs (by name, with the size) that
+    are taken apart at the start. `found` counts the forms."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
     written: set[str] = field(default_factory=set[str])
     collected: set[CodeType] = field(default_factory=set[CodeType])
+    resumed: set[CodeType] = field(default_factory=set[CodeType])
     splits: dict[tuple[str, int], None] = field(default_factory=dict[tuple[str, int], None])
     found: int = 0
 
@@ -78,13 +80,13 @@ class Kept:
             self.found += 1
 
     def size(self) -> int:
-        sets = (self.buffers, self.written, self.collected, self.splits)
+        sets = (self.buffers, self.written, self.collected, self.resumed, self.splits)
         return self.found + sum(map(len, sets))
 
     def copy(self) -> Kept:
         return Kept(
             dict(self.forms), set(self.buffers), set(self.written), set(self.collected),
-            dict(self.splits), self.found,
+            set(self.resumed), dict(self.splits), self.found,
         )  # fmt: skip
 
 

@@ -106,8 +106,8 @@ class ControlMachine(TorchMachine):
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}
         self.budget = 0
-        # Generators that are run to their end: a list for what they yield, or what truth ends them
-        self.collecting: dict[Frame, Value | bool] = {}
+        # Generators that are run at once, and what for
+        self.collecting: dict[Frame, generators.Wanted] = {}
         self.kept_writes: set[tuple[int, str]] = set()  # that the session keeps
         self.split_depth = 0
         # What an arm knows
@@ -185,6 +185,7 @@ class ControlMachine(TorchMachine):
     value_symbol = data_sizes.value_symbol
     read_item = tensors.read_item
     next_by_data = indexing.next_by_data
+    frame_ends = generators.note_end
     range_by_data = indexing.range_by_data
 
     # -- running -------------------------------------------------------------------------------
@@ -453,7 +454,7 @@ class ControlMachine(TorchMachine):
         return super().iterate(generators.iterator(self, obj))
 
     def lost(self, generator: GeneratorValue) -> GraphBreak:
-        self.state.found.collected.add(generator.frame.code)
+        generators.note_lost(self, generator)
         return super().lost(generator)
 
     def lost_object(self, value: LostValue) -> BaseException:

@@ -172,7 +172,9 @@ class Merger:
             if is_counter(place) and len({repr(content) for content in contents}) > 1:
                 return self._counter(contents)
             if is_state_of_generator(place) and len(set(contents)) > 1:
-                return GeneratorValue.SUSPENDED  # and lost, see `_generator`
+                # and lost, see `_generator`
+                left = GeneratorValue.LEFT in contents
+                return GeneratorValue.LEFT if left else GeneratorValue.SUSPENDED
             if isinstance(place.owner, CellValue) and place.name == "content":
                 return self._cell(contents)
             try:

@@ -64,6 +64,35 @@ def run_until(generator: Any, wanted: bool) -> Any:
     raise AssertionError("never runs")
 
 
+def run_first(generator: Any, missing: Any) -> Any:
+    """The first thing that a generator yields, or this if there is none: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def run_through(generator: Any, function: Any) -> None:
+    """Call a function with all that a generator yields, one by one: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def first_yielded(generator: Any) -> Any:
+    """`next(generator)`"""
+    found = run_first(generator, _MISSING)
+    if found is _MISSING:
+        raise StopIteration
+    return found
+
+
+def collect_all(generator: Any) -> None:
+    """Run a generator to its end, for those that ask for its elements: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def next_of_all(generator: Any, *default: Any) -> Any:
+    """`next(generator)` of one that is asked for more."""
+    collect_all(generator)
+    return next(generator, *default)
+
+
 def taken(function: Any, generator: Any) -> Any:
     """The call of a function that takes all that a generator yields before it does anything."""
     values: list[Any] = []
@@ -75,6 +104,60 @@ def listed(function: Any, iterable: Any) -> Any:
     """The same for other iterables."""
     values = list_of(iterable)
     return function(values)
+
+
+def smallest_yielded(generator: Any, *, key: Any, default: Any = _MISSING) -> Any:
+    """`min(generator, key=key)`: the keys are asked for between the generator's steps."""
+    values: Any = []
+    keys: Any = []
+    run_through(generator, _noting(values, keys, key))
+    if not values:
+        if default is _MISSING:
+            raise ValueError("min() " + _EMPTY)
+        return default
+    return values[_place_of_extreme(keys, least=True)]
+
+
+def largest_yielded(generator: Any, *, key: Any, default: Any = _MISSING) -> Any:
+    """`max(generator, key=key)`"""
+    values: Any = []
+    keys: Any = []
+    run_through(generator, _noting(values, keys, key))
+    if not values:
+        if default is _MISSING:
+            raise ValueError("max() " + _EMPTY)
+        return default
+    return values[_place_of_extreme(keys, least=False)]
+
+
+def _noting(values: Any, keys: Any, key: Any) -> Any:
+    def note(value: Any) -> None:
+        keys.append(value if key is None else key(value))
+        values.append(value)
+
+    return note
+
+
+def _place_of_extreme(keys: Any, *, least: bool) -> Any:
+    place = 0
+    best = keys[0]
+    for i in range(1, len(keys)):
+        other = keys[i]
+        if other < best if least else other > best:
+            best = other
+            place = i
+    return place
+
+
+def filtered(function: Any, iterable: Any) -> Any:
+    """`filter(function, iterable)`"""
+    return _passing(function, iter(iterable))
+
+
+def _passing(function: Any, iterator: Any) -> Any:
+    for value in iterator:
+        if value if function is None else function(value):
+            yield value
 
 
 def any_yielded(generator: Any) -> bool:

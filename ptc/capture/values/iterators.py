@@ -268,6 +268,7 @@ class GeneratorValue(Value):
     __slots__ = ("frame", "rest", "state")
 
     CREATED, SUSPENDED, RUNNING, FINISHED = "created", "suspended", "running", "finished"
+    LEFT = "left"  # behind one of its yields, data decides which
 
     def __init__(self, frame: Frame) -> None:
         self.source = None
@@ -311,7 +312,7 @@ class GeneratorValue(Value):
         if self.state == self.RUNNING:
             raise vm.exception(ValueError, "generator already executing")
         frame = self.frame
-        if frame.ip == LOST:
+        if frame.ip == LOST or self.state == self.LEFT:
             raise vm.lost(self)
         vm.journal.record(frame.restore, frame.save())
         started = self.state == self.SUSPENDED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -39,7 +41,74 @@ def left_where_the_loop_ends(x: Row) -> Any:
     return next(numbers, -9.0)
 
 
-@pytest.mark.parametrize("program", [any_and_all, any_in_a_loop, left_where_the_loop_ends])
+def first_of_some(x: Row) -> Any:
+    values = x.tolist()
+    place = next((i for i, v in enumerate(values) if v > 2), -1)
+    large = next((r * 2 for r in x.repeat(2, 1).unbind(1) if r.sum() > 3), None)
+    try:
+        least = next(1 / v for v in values if v < 3)
+    except (StopIteration, ZeroDivisionError) as error:
+        least = type(error).__name__ == "StopIteration"
+    return place, large if large is not None else x, least
+
+
+def first_that_is_not_there(x: Row) -> Any:
+    return next(v for v in x.tolist() if v > 4)
+
+
+def told(x: Row) -> Iterator[float]:
+    for v in x.tolist():
+        print("at", v)
+        if v > 1:
+            yield v
+    print("end")
+
+
+def first_of_what_prints(x: Row) -> Any:
+    return next(told(x), 0.0), max(told(x), key=lambda v: print("key", v) or -v, default=9.0)
+
+
+def rest_after_some(x: Row) -> Any:
+    one = (v for v in x.tolist() if v != 3)
+    other = (v for v in x.tolist() if v > 0)
+    return any(one), list(one), next(other, -1.0), next(other, -2.0), list(other)
+
+
+def returns_a_value(x: Row) -> Any:
+    def numbers() -> Any:
+        for v in x.tolist():
+            if v > 4:
+                yield v
+        return 5
+
+    return any(numbers()), all(numbers()), list(numbers()), next(numbers(), 0.0)
+
+
+def extremes(x: Row) -> Any:
+    values = [v for v in x.tolist() if v != 2]
+    kept = (i for i in range(len(values)) if values[i] > 1)
+    nearest = min((v for v in values if v > -3), key=lambda v: 1 / v)
+    return max(kept, key=lambda i: values[i], default=-1), nearest
+
+
+def filters(x: Row) -> Any:
+    values = x.tolist()
+    total = 0.0
+    for v in filter(lambda v: v > 0, values):
+        total = total * 2 + v
+    paired = zip(filter(None, values), itertools.count(1))
+    words = ["a" if v > 0 else "" for v in values]
+    known = [v * n for v, n in paired], sorted(filter(lambda v: v < 3, values))
+    return total, known, sum(filter(None, values)), "-".join(filter(None, words))
+
+
+PROGRAMS = [
+    any_and_all, any_in_a_loop, left_where_the_loop_ends, first_of_some, first_that_is_not_there,
+    first_of_what_prints, rest_after_some, returns_a_value, extremes, filters,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_generators(program: Any) -> None:
     rows = ((1.0, -2, 3, -4), (-1.0, -2, -3, -4), (1.0, 2, 3, 4), (0.0, 0, 5, 0))
     check(program, *map(torch.tensor, rows))

@@ -82,8 +82,26 @@ def below_the_first(x: torch.Tensor) -> Any:
     return bisect.bisect_left([1.0, 2.0], float(x[1]), int(x[0]) - 1)
 
 
+def caught(x: torch.Tensor) -> Any:
+    """What heapq and bisect raise, handled by the program."""
+    queue = _positive(x)[:2]
+    taken: list[float] = []
+    try:
+        for _ in range(3):
+            taken.append(heapq.heappop(queue))
+    except IndexError as error:
+        print("empty:", error)
+    try:
+        place = bisect.bisect_left(taken, 2.0, int(x[1]))
+    except ValueError as error:
+        print(error)
+        place = -1
+    return taken, place
+
+
 @pytest.mark.parametrize(
-    "program", [heap, heap_of_tuples, heap_of_known_length, empty_heap, halves, below_the_first]
+    "program",
+    [heap, heap_of_tuples, heap_of_known_length, empty_heap, halves, below_the_first, caught],
 )
 def test_heapq_and_bisect(program: Any) -> None:
     inputs = _VALUES if program is not below_the_first else _VALUES[:4]
