@@ -28,6 +28,7 @@ from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import DataRange, DataRangeIterator
 from ptc.capture.values.iterators import (
     EnumerateValue,
+    FilterValue,
     IteratorValue,
     MapValue,
     ZipValue,
@@ -91,7 +92,7 @@ def unbounded(vm: ControlMachine, value: Value) -> bool:
         return True
     if isinstance(value, SequenceIterator):
         return isinstance(value.sequence, DataListValue) or not isinstance(value.position, int)
-    if isinstance(value, EnumerateValue):
+    if isinstance(value, (EnumerateValue, FilterValue)):
         return unbounded(vm, value.inner)
     if isinstance(value, ZipValue):
         return _all_unbounded(vm, value.inner)
@@ -419,8 +420,6 @@ def _has_indices(key: Value) -> bool:
 
 
 def _index_type(key: Value) -> torch.dtype | None:
-    if isinstance(key, ListValue) and any(isinstance(item, DataNumber) for item in key.items):
-        return torch.bool if all(item.cls is bool for item in key.items) else None
     if not isinstance(key, DataListValue):
         return None
     form = key.state.form

@@ -71,10 +71,19 @@ def _numbers_read(vm: ControlMachine, key: Value) -> Value:
             if all(map(operator.is_, read, key.parts))
             else SliceValue(read[0], read[1], read[2])
         )
+    if isinstance(key, ListValue) and _names_rows(key):
+        return vm.call(vm.wrap_fixed(torch.tensor), [key])
     if isinstance(key, TupleValue):
         items = [_numbers_read(vm, item) for item in key.items]
         return key if all(map(operator.is_, items, key.items)) else TupleValue(items)
     return key
+
+
+def _names_rows(key: ListValue) -> bool:
+    """Whether it is a list of numbers, some of which data decides: all ints, or all bools."""
+    if not any(isinstance(item, (DataNumber, SymbolicNumber)) for item in key.items):
+        return False
+    return {item.cls for item in key.items} in ({int}, {bool})
 
 
 def _bounded(vm: ControlMachine, base: TensorValue, parts: list[Value]) -> list[Value]:

@@ -83,3 +83,24 @@ def slices(x: Row) -> Any:
 
 def test_slices() -> None:
     check(slices, A, B, C, A * 5, -A)
+
+
+def swapped(x: Row) -> Any:
+    first, last = int(x[0].argmax()), int(x[1].argmax())
+    y = x.clone()
+    if first != last:
+        y[[first, last]] = y[[last, first]]
+    return y, x[:, [first, 0]], x[[first, -1, last]], x[[first], [last]]
+
+
+def masked(x: Row) -> Any:
+    mask = [bool(v > 0) for v in x[0]]
+    y = x.clone()
+    y[:, mask] = 7.0
+    return x[:, mask], y
+
+
+@pytest.mark.parametrize("program", [swapped, masked])
+def test_lists_of_numbers_as_an_index(program: Any) -> None:
+    torch.manual_seed(0)
+    check(program, *[torch.randn(4, 4) for _ in range(4)])
