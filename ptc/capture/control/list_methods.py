@@ -28,7 +28,6 @@ from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import DataRange, DataRangeIterator
 from ptc.capture.values.iterators import (
     EnumerateValue,
-    FilterValue,
     IteratorValue,
     MapValue,
     ZipValue,
@@ -92,7 +91,7 @@ def unbounded(vm: ControlMachine, value: Value) -> bool:
         return True
     if isinstance(value, SequenceIterator):
         return isinstance(value.sequence, DataListValue) or not isinstance(value.position, int)
-    if isinstance(value, (EnumerateValue, FilterValue)):
+    if isinstance(value, EnumerateValue):
         return unbounded(vm, value.inner)
     if isinstance(value, ZipValue):
         return _all_unbounded(vm, value.inner)
