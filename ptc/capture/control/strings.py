@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 Handler = Callable[..., "Value | None"]
-_KINDS = {"int": NumberKind.INT, "bool": NumberKind.BOOL, "float": NumberKind.FLOAT}
 _ZERO = ConstantValue(0)
 
 
@@ -112,7 +111,7 @@ def operation(vm: ControlMachine, op: str, values: Sequence[Value]) -> Any:
         vm.writer.add(TextItem(op, state.vars[0], args))
         return DataListValue(state)
     made: Any = new(vm) if result == "text" else DataNumber(
-        NumberVar(vm.writer.name("n"), _KINDS[result])
+        NumberVar(vm.writer.name("n"), NumberKind(result))
     )  # fmt: skip
     reads_list = any(isinstance(value, DataListValue) for value in values)
     (vm.writer.add if reads_list else vm.writer.compute)(TextItem(op, made.var, args))

@@ -9,15 +9,11 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.texts import is_text
 from ptc.graph.control import NumberKind, NumberVar
+from ptc.graph.control_operations import type_of_kind
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
-_CLASSES: dict[NumberKind, type] = {
-    NumberKind.INT: int,
-    NumberKind.FLOAT: float,
-    NumberKind.BOOL: bool,
-}
 BINARY_OPS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
     "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
@@ -43,7 +39,7 @@ class DataNumber(Value):
 
     @property
     def cls(self) -> type:
-        return _CLASSES[self.var.kind]
+        return type_of_kind(self.var.kind)
 
     def describe(self) -> str:
         return f"a number of type {self.cls.__name__} that data decides"
