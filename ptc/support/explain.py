@@ -44,7 +44,7 @@ def parse_pages(text: str) -> list[CodePage]:
     headings = list(_HEADING.finditer(text))
     ends = [*(h.start() for h in headings[1:]), len(text)]
     return [
-        CodePage(h.group(1), h.group(2).strip(), text[h.end() : end].strip())
+        CodePage(h.group(1), h.group(2).strip(), text[h.end() : end].strip("\n"))
         for h, end in zip(headings, ends, strict=True)
     ]
 

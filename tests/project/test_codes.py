@@ -47,8 +47,8 @@ def test_explain_refuses_unknown_codes() -> None:
 
 
 def test_parse_pages_splits_at_headings() -> None:
-    pages = parse_pages("# T\n\n## PTC-A001: one\n\nx\n\n## PTC-A002: two\n\ny\n")
+    pages = parse_pages("# T\n\n## PTC-A001: one\n\n    x = 1\n\n## PTC-A002: two\n\ny\n")
     assert [(p.code, p.title, p.body) for p in pages] == [
-        ("PTC-A001", "one", "x"),
+        ("PTC-A001", "one", "    x = 1"),
         ("PTC-A002", "two", "y"),
     ]
