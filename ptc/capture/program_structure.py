@@ -73,8 +73,8 @@ class Describer:
                     "return a list of the values, or keys that are known",
                 ) from None
             children = self._children(value.values(self.vm), keys, path)
-            type_name = "" if value.klass is dict else _type_name(value.klass)
-            return Node("dict", children, keys, type_name)
+            name = "" if value.klass is dict else type_name(value.klass)
+            return Node("dict", children, keys, name)
         if isinstance(value, ObjectValue) and not isinstance(value, ModuleValue):
             names = tuple(value.attribute_names(self.vm))
             items = [self.vm.getattr(value, name) for name in names]
@@ -89,7 +89,7 @@ class Describer:
     def _node(
         self, kind: str, items: list[Value], keys: tuple[Any, ...], cls: type, path: str
     ) -> Node:
-        return Node(kind, self._children(items, keys, path), tuple(keys), _type_name(cls))
+        return Node(kind, self._children(items, keys, path), tuple(keys), type_name(cls))
 
     def _children(
         self, items: list[Value], keys: tuple[Any, ...], path: str
@@ -125,7 +125,7 @@ class Result(Describer):
         return Leaf(len(self.outputs) - 1)
 
 
-def _type_name(cls: type) -> str:
+def type_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 

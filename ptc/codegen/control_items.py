@@ -203,6 +203,8 @@ class ItemWriter:
         op, target, args = item.op, item.target, item.args
         if op == "new":
             return self._new_list(item)
+        if op == "find":
+            return self._find(item)
         first = args[0]
         if not isinstance(first, ListVar):
             raise InternalError("codegen", f"{op} of something that is no list")
@@ -232,6 +234,17 @@ class ItemWriter:
         if op in ("stack", "cat"):
             return self._tensor_of_list(op, place, first, rest)
         return [checked(f"list_{op}({', '.join(['c', f'&{place}', self._of(first), *rest])})")]
+
+    def _find(self, item: ListItem) -> list[str]:
+        columns: list[str] = []
+        for owner, value in zip(item.args[0::2], item.args[1::2], strict=True):
+            if not isinstance(owner, ListVar):
+                raise InternalError("codegen", "find in something that is no list")
+            element = _element_type(owner)
+            columns.append(f"Column<{element}>{{{self._of(owner)}, {self._value(value, element)}}}")
+        if item.target is None:
+            raise InternalError("codegen", "find without a target")
+        return [checked(f"list_find(c, &{self._of(item.target)}, {', '.join(columns)})")]
 
     def _tensor_of_list(self, op: str, place: str, first: ListVar, rest: list[str]) -> list[str]:
         result = "&results_of_segment[0]"

@@ -24,7 +24,7 @@ from ptc.dispatch.live_control import LiveProgram, live_program
 from ptc.dispatch.notices import notify
 from ptc.dispatch.references import require_own_tensors
 from ptc.graph.control import Assign, NumberKind, Segment, TensorVar, walk
-from ptc.graph.control_run import IntegerOverflow, run_outputs
+from ptc.graph.control_run import Failure, run_outputs
 from ptc.hosting.abi import OpenOptions, Status
 from ptc.hosting.effects import NotSupported, UsersException
 from ptc.hosting.library import Session
@@ -121,7 +121,7 @@ class _InterpretedProgram:
             outputs, variant = run_outputs(live.program, tensors, state, emit=live.emit)
         except UsersException as error:
             failure: BaseException = live.exception(error.type_name, str(error))
-        except IntegerOverflow as error:
+        except Failure as error:
             failure = NotSupported(str(error))
         else:
             return live.result(outputs, variant)

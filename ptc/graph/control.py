@@ -145,8 +145,10 @@ class ListItem:
     `op`: `new` (target list; args: the first elements), `copy` (a new list with a list's elements),
     `append`, `extend`, `insert` (list, index, value), `set` (list, index, value), `clear`,
     `reverse`; with a target: `get` (list, index), `pop` (list, index), `length`, `slice` (list,
-    start, stop; step 1), `concat` (two lists), `stack` and `cat` (list, dim: a tensor). Indices are
-    valid and not negative: the capture has tested them.
+    start, stop; step 1), `concat` (two lists), `stack` and `cat` (list, dim: a tensor), `find` (a
+    list and a number or text, any number of times: the first index at which each of the lists has
+    the element beside it, -1 if there is none; a NaN among them fails the run). Indices are valid
+    and not negative: the capture has tested them.
     """
 
     op: str

@@ -41,6 +41,7 @@ from ptc.graph.control import (
     segment_numbers,
     walk,
 )
+from ptc.graph.control_lists import find_text
 from ptc.graph.control_parts import placeholders_of, symbols_at, variables_of
 from ptc.graph.control_texts import text_operation
 from ptc.graph.control_types import var_type
@@ -400,6 +401,8 @@ class _Printer:
                 value = f"{args[0]} + {args[1]}"
             case "stack" | "cat":
                 value = f"torch.{item.op}({', '.join(args)})"
+            case "find":
+                value = find_text(args)
             case _:
                 value = f"{args[0]}.{item.op}({', '.join(args[1:])})"
         if item.target is None:

@@ -43,6 +43,7 @@ from ptc.graph.control import (
     While,
 )
 from ptc.graph.control_coverage import AGAIN, Coverage
+from ptc.graph.control_lists import index_of_row
 from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
 from ptc.graph.control_parts import placeholders_of
 from ptc.graph.control_texts import TEXT_OPERATIONS
@@ -57,8 +58,16 @@ from ptc.support.diagnostics import CompileError, InternalError
 _INT_LIMITS = range(-(2**63), 2**63)
 
 
-class IntegerOverflow(Exception):
-    """An int of the program does not fit 64 bits; a library ends the run with this failure."""
+class Failure(Exception):
+    """What a library ends the run with that no exception of the user's is."""
+
+
+class IntegerOverflow(Failure):
+    """An int of the program does not fit 64 bits."""
+
+
+class NanKey(Failure):
+    """A NaN is looked for among keys: which of them it is, Python decides by its identity."""
 
 
 def run(
@@ -75,7 +84,7 @@ def run(
     live ones. `state` is one session's: empty at first, after each call it has what is kept and
     the written buffers by name, also when the call raises. Tensors that the program writes are
     written in place. Raises the user's exceptions, CompileError PTC-A010 for inputs that do not
-    fit, IntegerOverflow, and InternalError if the program is not what it says.
+    fit, a Failure, and InternalError if the program is not what it says.
     """
     return _run(program, tensors, state, emit, coverage).outputs()
 
@@ -417,6 +426,10 @@ class _Interpreter:
                 result = args[0] + args[1]
             case "stack" | "cat":
                 result = getattr(torch, item.op)(args[0], args[1])
+            case "find":
+                result = index_of_row(args)
+                if result is None:
+                    raise NanKey("a NaN is used as a key")
             case _:
                 raise _fault(f"there is no list operation `{item.op}`")
         assert item.target is not None

@@ -51,6 +51,7 @@ from ptc.graph.control_declarations import (
     verify_segment,
     weights_of,
 )
+from ptc.graph.control_lists import fault_of_find
 from ptc.graph.control_operations import kind_of_number, result_kinds
 from ptc.graph.control_parts import (
     placeholders_of,
@@ -321,6 +322,8 @@ class _Verifier:
 
     def _list_item(self, item: ListItem, defined: Defined) -> Defined:
         target, args = item.target, item.args
+        if item.op == "find":
+            return self._find(item, defined)
         if item.op not in _LIST_ARGUMENTS:
             raise _Fault(f"there is no list operation `{item.op}`")
         if (target is not None) != (item.op in _WITH_TARGET):
@@ -353,6 +356,13 @@ class _Verifier:
         elif not _same_list(owner, target):
             raise _Fault(f"`{target.name}` is {var_type(target)}, the value {var_type(owner)}")
         return with_name(defined, target.name)
+
+    def _find(self, item: ListItem, defined: Defined) -> Defined:
+        fault = fault_of_find(item)
+        if fault is not None or item.target is None:
+            raise _Fault(fault or "find without a target")
+        self._writable(item.target.name)
+        return with_name(defined, item.target.name)
 
     def _from_list(self, item: ListItem, owner: ListVar, target: Var, defined: Defined) -> Defined:
         """An element, or all elements as one tensor."""

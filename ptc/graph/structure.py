@@ -139,8 +139,10 @@ def unflatten(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -
             count = len(values[columns[0]])
             rows = ({leaf: values[leaf][row] for leaf in columns} for row in range(count))
             return [unflatten(child, row) for row in rows]
-        case Node("mapping", (child,)):
-            return dict(unflatten(child, values))
+        case Node("mapping", (child,), _, type_name):
+            pairs: Any = unflatten(child, values)
+            keys, items = [key for key, _ in pairs], [item for _, item in pairs]
+            return _build("dict", items, keys, type_name)
         case Node(kind, children, keys, type_name):
             items = [unflatten(child, values) for child in children]
             return _build(kind, items, keys, type_name)

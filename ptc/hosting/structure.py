@@ -86,7 +86,7 @@ def builder(structure: Json) -> Builder:
     if kind == "rows":
         return _rows(parts[0], sorted(set(leaves(structure))))
     if kind == "mapping":
-        return lambda values: dict(parts[0](values))
+        return lambda values: _mapping(type_name, parts[0](values))
     if kind == "tuple":
         return lambda values: tuple([part(values) for part in parts])
     if kind == "dict" and not type_name:
@@ -174,6 +174,17 @@ def _make(
         return kind(**fields)
     except TypeError:
         return otherwise(fields)
+
+
+def _mapping(type_name: str, pairs: Any) -> dict[Any, Any]:
+    """A dict of these pairs, of the named class if this process has it."""
+    kind = _loaded_class(type_name) if type_name else None
+    made: dict[Any, Any] = {}
+    if kind is not None and issubclass(kind, dict):
+        made = kind.__new__(kind)
+    for key, value in pairs:
+        made[key] = value
+    return made
 
 
 def _loaded_class(type_name: str) -> type | None:

@@ -150,6 +150,47 @@ template <class T> inline void list_pop(Control* c, T* to, List<T> list, int64_t
   memmove((void*)at, (const void*)(at + 1), (size_t)(list.count() - index) * sizeof(T));
 }
 
+// --- keys ---------------------------------------------------------------------------------------------
+
+// One of the lists of a `find`, with what is looked for in it.
+template <class T> struct Column {
+  List<T> list;
+  T wanted;
+};
+
+namespace detail {
+inline bool is_key(int64_t a, int64_t b) { return a == b; }
+inline bool is_key(double a, double b) { return a == b; }
+inline bool is_key(bool a, bool b) { return a == b; }
+inline bool is_key(const String& a, const String& b) {
+  return a.data == b.data ||
+         (a.data->bytes == b.data->bytes && !memcmp(a.content(), b.content(), (size_t)a.data->bytes));
+}
+template <class T> inline bool lacks_itself(const T&) { return false; }
+inline bool lacks_itself(double value) { return value != value; }
+template <class T> inline int64_t key_from(const Column<T>& column, int64_t start) {
+  const int64_t count = column.list.count();
+  const T* const items = column.list.items();
+  for (int64_t i = start; i < count; ++i)
+    if (is_key(items[i], column.wanted)) return i;
+  return -1;
+}
+template <class T> inline bool key_at(const Column<T>& column, int64_t index) {
+  return is_key(column.list.items()[index], column.wanted);
+}
+}  // namespace detail
+
+// `to` = the first index at which each of the lists has what is looked for in it; -1 if there is none.
+template <class T, class... Rest>
+inline int list_find(Control* c, int64_t* to, const Column<T>& first, const Column<Rest>&... rest) {
+  if (detail::lacks_itself(first.wanted) || (detail::lacks_itself(rest.wanted) || ...))
+    return c->fail(STATUS_RUNTIME, "a NaN is used as a key, which Python knows by its identity");
+  int64_t at = detail::key_from(first, 0);
+  while (at >= 0 && !(detail::key_at(rest, at) && ...)) at = detail::key_from(first, at + 1);
+  *to = at;
+  return STATUS_OK;
+}
+
 // --- lists from lists ---------------------------------------------------------------------------------
 
 // `to` = a new list with the elements [start, stop) of `first` and all of `second`, which may be null.

@@ -28,7 +28,7 @@ import ptc
 from ptc.capture.api import DynamicSpec, capture_program
 from ptc.dispatch.notices import CompileNotice
 from ptc.graph.control import ControlProgram
-from ptc.graph.control_run import IntegerOverflow
+from ptc.graph.control_run import Failure
 from ptc.graph.control_verifier import verify_control
 from ptc.graph.program import InputKind
 from ptc.hosting.effects import UsersException
@@ -146,7 +146,7 @@ def name_of_reported(error: Exception) -> tuple[str, str]:
     """A library names classes that it cannot make here; trouble of its own is not the model's."""
     if isinstance(error, UsersException):
         return error.type_name, str(error)
-    if isinstance(error, (CompileError, InternalError, IntegerOverflow)):
+    if isinstance(error, (CompileError, InternalError, Failure)):
         raise error
     return name_of_raised(error)
 

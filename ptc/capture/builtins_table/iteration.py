@@ -20,7 +20,7 @@ from ptc.capture.values.iterators import (
     SentinelIterator,
     ZipValue,
 )
-from ptc.capture.values.mappings import DictIterator, DictValue, DictViewValue
+from ptc.capture.values.mappings import DictValue, DictViewValue
 
 
 @builtin(iter)
@@ -72,9 +72,9 @@ def _reversed(vm: Machine, obj: Value) -> Value:
     if isinstance(obj, SequenceValue):
         return ReversedValue(obj)
     if isinstance(obj, DictValue):
-        return DictIterator(obj, "keys", backward=True).start(vm)
+        return obj.iterator(vm, "keys", backward=True)
     if isinstance(obj, DictViewValue):
-        return DictIterator(obj.mapping, obj.kind, backward=True).start(vm)
+        return obj.mapping.iterator(vm, obj.kind, backward=True)
     if isinstance(obj, ConstantValue) and isinstance(obj.value, (range, str, bytes)):
         return vm.iterate(ConstantValue(obj.value[::-1]))
     size = vm.as_index(vm.length(obj))

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
-from ptc.capture.control import lists, strings
+from ptc.capture.control import entries, lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.carried_entries import CarriedEntries, Uncarriable
 from ptc.capture.control.list_rows import take
 from ptc.capture.control.merging import (
     FOR_MESSAGES,
@@ -45,15 +46,6 @@ _MOST_TEXTS = 16  # that one variable may be
 _FEW_TEXTS = 3  # where each goes on from another one
 
 
-class Uncarriable(BaseException):
-    """The content of a location has no lasting form yet."""
-
-    def __init__(self, context: LoopContext, what: str) -> None:
-        super().__init__(what)
-        self.context = context
-        self.what = what
-
-
 @dataclass(slots=True)
 class Location:
     """A location: how it is read in a state, and written in the machine."""
@@ -76,7 +68,7 @@ class Held:
     state: lists.ListState
 
 
-class Carried:
+class Carried(CarriedEntries):
     """The locations that a loop carries, with their lasting forms."""
 
     def __init__(self, vm: ControlMachine, frame: Frame, context: LoopContext) -> None:
@@ -175,6 +167,10 @@ class Carried:
             return [pair for mine, its in parts for pair in self._pairs(mine, its)]
         if isinstance(form, lists.DataListValue):
             return self._list_pairs(form.state, content)
+        if entries.is_container(form):
+            columns = entries.lists_in(entries.content_of(form))
+            both = zip(columns, self._columns(content), strict=True)
+            return [pair for mine, its in both for pair in self._list_pairs(mine.state, its)]
         if isinstance(form, ChoiceValue):
             return self._choice_pairs(form, content)
         if isinstance(form, TextValue) and form.var is not None:
@@ -261,8 +257,6 @@ class Carried:
                 location.initial = known.initial
             self.locations[location.key] = location
             grown = True
-        if grown:
-            self._unify()
         more, self._held_more = self._held_more, False
         return grown or more
 
@@ -277,9 +271,6 @@ class Carried:
         for location in self.locations.values():
             if isinstance(location.form, LostValue):
                 location.form.loop = None
-
-    def _unify(self) -> None:
-        """Locations that hold one tensor before the loop and get one after each iteration."""
 
     def _changed(self, again: State) -> Iterator[Location]:
         yield from self._frame_locations(again)
@@ -334,6 +325,8 @@ class Carried:
                 may_be_lost=isinstance(place.owner, CellValue) and place.owner.cell is None,
             )
         elif place.kind == "dict":
+            if self._holds_entries(key, place, before, content):
+                return
             if list(before) != list(content) and not self.vm.is_cache(place.owner):
                 raise Uncarriable(self.context, "a dictionary with new keys")
             for name in before:
@@ -438,6 +431,8 @@ class Carried:
             return self._tuple(now, left, what)
         if lists.is_list(now) and lists.is_list(left):
             return self._list(now, left, what)
+        if entries.alike([now, left]):
+            return self._container(now, left, what)
         if is_text(now) and is_text(left) and (is_made(now) or is_made(left)):
             return None if self._is_form(now) and is_made(now) else strings.new(vm)
         return self._choice(now, left, what)
@@ -581,7 +576,8 @@ def can_be_held(value: Any) -> bool:
         return all(map(can_be_held, value.alternatives))
     if not isinstance(value, Value) or isinstance(value, TensorValue):
         return True
-    return is_number(value) or is_text(value) or lists.is_list(value) or lasting(value)
+    plain = is_number(value) or is_text(value) or lasting(value)
+    return plain or lists.is_list(value) or entries.is_container(value)
 
 
 def parts(form: Value) -> Iterator[Value]:

@@ -12,8 +12,9 @@ import torch
 import torch.fx
 
 from ptc.capture import torch_state
-from ptc.capture.control import keys, list_forms, lists
+from ptc.capture.control import dicts, keys, list_forms, lists
 from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.dicts import DataDictValue
 from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TupleForm
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
@@ -23,7 +24,7 @@ from ptc.capture.control.writer import Block, is_computation
 from ptc.capture.effects import refuse_effects
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
-from ptc.capture.program_structure import CallArguments, Describer
+from ptc.capture.program_structure import CallArguments, Describer, type_name
 from ptc.capture.torch_program import identifier_class
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import MISSING, ChoiceValue
@@ -82,6 +83,10 @@ class _Result(Describer):
         value = self.control.settle(value)
         if isinstance(value, DataListValue) and isinstance(value.state.form, TupleForm):
             return self._rows(value, path)
+        if isinstance(value, DataDictValue):
+            pairs = self._rows(dicts.as_pairs(value), path)
+            name = "" if value.klass is dict else type_name(value.klass)
+            return Node("mapping", (pairs,), (), name)
         if isinstance(value, DictValue) and _has_data_keys(value):
             return Node("mapping", (self._rows(self._pairs(value), path),))
         if isinstance(value, (DataNumber, DataListValue, TextValue)):
@@ -125,7 +130,8 @@ class _Result(Describer):
         for number, (var, leaf) in enumerate(zip(value.state.vars, leaves, strict=True)):
             name = f"{path}.{number}" if path else str(number)
             if list_forms.holds_texts(leaf):
-                var = lists.converted(self.control, lists.ListState(leaf, (var,))).vars[0]
+                state = lists.ListState(leaf, (var,))
+                var = lists.converted(self.control, state, read=True).vars[0]
             found.append(self._slot(var, name) if self.varies else self._column(value, var, name))
         return Node("rows", (self._row(value, value.state.form, iter(found)),))
 

@@ -322,7 +322,7 @@ class Table:
         items = list(value.items)
         try:
             if lists.is_state(items) and form is not lists.EMPTY:
-                lists.require_same_objects(form, items[0].form)
+                lists.require_same_objects(vm, form, items[0].form)
             state = lists.ListState(form, new_vars(vm, form))
         except lists.Unlistable as why:
             raise lists.refusal(why) from None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.perhaps import Perhaps
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
@@ -69,8 +70,12 @@ class TupleForm:
 Form = NumberForm | TensorForm | TextForm | ObjectForm | TupleForm
 
 
-def form_of(vm: ControlMachine, value: Value) -> Form:
+def form_of(vm: ControlMachine, value: Value | Perhaps) -> Form:
     """The form of one element."""
+    if isinstance(value, Perhaps):
+        if value.kind is not None:
+            return NumberForm(value.kind)
+        value = value.distinct(vm)
     if is_number(value):
         return NumberForm(number_kind(value))
     if isinstance(value, TensorValue):

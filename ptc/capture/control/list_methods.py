@@ -14,6 +14,8 @@ import sympy
 import torch
 
 from ptc.capture.control import list_positions, lists
+from ptc.capture.control.dict_iterators import DataDictIterator
+from ptc.capture.control.dicts import DataDictValue, is_view
 from ptc.capture.control.indexing import ENDLESS
 from ptc.capture.control.list_forms import NumberForm, TensorForm
 from ptc.capture.control.lists import DataListValue, holdable
@@ -85,9 +87,16 @@ def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
     return len(args) > 1 and unbounded(vm, args[1]) and id(function) in _TAKES_ITERABLE
 
 
+def consumes(function: Any) -> bool:
+    """Whether a builtin goes through all elements of an iterable."""
+    return id(function) in _CONSUMERS
+
+
 def unbounded(vm: ControlMachine, value: Value) -> bool:
     """Whether data decides how many elements an iterable has."""
     if isinstance(value, (DataListValue, DataRange, DataRangeIterator, TextValue)):
+        return True
+    if isinstance(value, (DataDictValue, DataDictIterator)) or is_view(value):
         return True
     if isinstance(value, SequenceIterator):
         return isinstance(value.sequence, DataListValue) or not isinstance(value.position, int)
@@ -330,11 +339,11 @@ for _function, _polyfill in (
     _CONSUMERS[id(_function)] = _polyfill
 
 
-@_method(tuple, set, frozenset, dict, dict.fromkeys)
+@_method(tuple, frozenset)
 def _fixed(vm: ControlMachine, self: Value, *args: Value) -> Value:
     raise GraphBreak(
         "PTC-B006",
-        f"a tuple, set or dict is made of {self.describe()}",
+        f"a tuple or frozenset is made of {self.describe()}",
         "keep it a list",
     )
 

@@ -11,10 +11,12 @@ import torch
 from ptc.capture.control import list_rows, lists, tensors
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import TensorVar
 
 if TYPE_CHECKING:
+    from ptc.capture.control.dict_iterators import DataDictIterator
     from ptc.capture.control.machine import ControlMachine
 
 
@@ -35,6 +37,10 @@ class Lists:
         # A row is current if its mark is that of the outer list
         self.marks: dict[str, Value] = {}
         self.row_marks: dict[int, Value] = {}
+        # Positions of keys, by the variables that were searched and what was looked for; iterators
+        # over dictionaries, by id
+        self.found: dict[tuple[Any, ...], DataNumber] = {}
+        self.iterators: dict[int, DataDictIterator] = {}
 
     # -- owners --------------------------------------------------------------------------------
 
@@ -58,12 +64,18 @@ class Lists:
         rest = {key: known for key, known in self.lengths.items() if key not in same}
         if len(rest) != len(self.lengths):
             self._vm.journal.replace_dict(self.lengths, rest)
+        kept = {key: at for key, at in self.found.items() if name and key[0] not in same}
+        if len(kept) != len(self.found):
+            self._vm.journal.replace_dict(self.found, kept)
 
     def same(self, one: str, other: str) -> None:
         """Two variables may refer to one list."""
         group = self._groups.setdefault(one, {one}) | self._groups.setdefault(other, {other})
         for name in group:
             self._groups[name] = group
+
+    def may_be_one(self, one: str, other: str) -> bool:
+        return one == other or other in self._groups.get(one, ())
 
     def alone(self, name: str) -> bool:
         return len(self._groups.get(name, ())) < 2
@@ -136,7 +148,7 @@ class Lists:
     def clear(self) -> None:
         tables: tuple[Any, ...] = (
             self.lengths, self._owners, self._pools, self.rows, self._alive, self.marks,
-            self.row_marks,
+            self.row_marks, self.found, self.iterators,
         )  # fmt: skip
         for table in tables:
             table.clear()

@@ -31,6 +31,7 @@ from ptc.capture.control.list_forms import (
 )
 from ptc.capture.control.list_positions import bound, is_empty, length, longer, valid_index
 from ptc.capture.control.list_rows import has_rows, row, take
+from ptc.capture.control.perhaps import Perhaps
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
@@ -134,7 +135,7 @@ class DataListValue(Instance):
     def text_variable(self, vm: ControlMachine) -> ListVar:
         """The variable to format or to return."""
         if holds_texts(self.state.form):
-            return converted(vm, self.state).vars[0]
+            return converted(vm, self.state, read=True).vars[0]
         if not isinstance(self.state.form, (NumberForm, TensorForm)):
             raise not_printed(self)
         return self.state.vars[0]
@@ -221,7 +222,7 @@ def common_form(vm: ControlMachine, contents: Sequence[Sequence[Any]]) -> Form |
             form = its if form is None else joined(vm, form, its)
     for items in contents:
         if is_state(items) and form is not None:
-            require_same_objects(form, items[0].form)
+            require_same_objects(vm, form, items[0].form)
     return form
 
 
@@ -234,19 +235,33 @@ def give(vm: ControlMachine, state: ListState, items: Sequence[Any]) -> None:
                 vm.writer.add(Assign(target, source))
         vm.lists.same(state.name, source_state.name)
         return
-    rows = [operands(vm, state.form, item) for item in items]
+    sure = next((n for n, item in enumerate(items) if isinstance(item, Perhaps)), len(items))
+    rows = [operands(vm, state.form, item) for item in items[:sure]]
     for number, target in enumerate(state.vars):
         vm.writer.add(ListItem("new", target, tuple(row[number] for row in rows)))
-    vm.journal.put(vm.lists.lengths, state.name, vm.lists.known_length(len(items)))
+    if sure == len(items):
+        vm.journal.put(vm.lists.lengths, state.name, vm.lists.known_length(len(items)))
+    for item in items[sure:]:
+        if isinstance(item, Perhaps):
+            item.give(vm, lambda value: _give_one(vm, state, value))
+        else:
+            _give_one(vm, state, item)
 
 
-def converted(vm: ControlMachine, state: ListState, form: Form | None = None) -> ListState:
+def _give_one(vm: ControlMachine, state: ListState, value: Value) -> None:
+    for var, part in zip(state.vars, operands(vm, state.form, value), strict=True):
+        vm.writer.add(ListItem("append", None, (var, part)))
+
+
+def converted(
+    vm: ControlMachine, state: ListState, form: Form | None = None, *, read: bool = False
+) -> ListState:
     """A list of known strings as one of strings that data decides, for a list of that form: a new
-    one, so that nothing else may refer to it. Other lists as they are."""
+    one, so that nothing else may refer to it unless it is only `read`. Other lists as they are."""
     form = TextForm() if form is None else form
     if not isinstance(form, TextForm) or not isinstance(state.form, ObjectForm):
         return state
-    if not vm.lists.alone(state.name):
+    if not read and not vm.lists.alone(state.name):
         raise refusal(Unlistable("strings, some of which data decides, and is in use elsewhere"))
     made = ListState(form, new_vars(vm, form))
     texts = [alternative.constant() for alternative in state.form.alternatives]
@@ -546,7 +561,7 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
     if owner.maxlen is not None:
         raise GraphBreak("PTC-B006", "a deque with a bound is extended by a list of unknown length")
     try:
-        require_same_objects(form, other.state.form)
+        require_same_objects(vm, form, other.state.form)
     except Unlistable as why:
         raise refusal(why) from None
     if form is not owner.state.form:
@@ -563,14 +578,15 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
     vm.list_changed(owner)  # type: ignore[arg-type]
 
 
-def require_same_objects(form: Form, other: Form) -> None:
+def require_same_objects(vm: ControlMachine, form: Form, other: Form) -> None:
     """Objects are kept by number: a list that has some keeps their numbers. Raises Unlistable."""
     for mine, its in zip(leaves(form), leaves(other), strict=True):
         if not isinstance(its, ObjectForm) or isinstance(mine, TextForm):
             continue
         assert isinstance(mine, ObjectForm)
         first = mine.alternatives[: len(its.alternatives)]
-        if any(a is not b for a, b in zip(first, its.alternatives, strict=True)):
+        pairs = zip(first, its.alternatives, strict=True)
+        if not all(vm.same_alternative(a, b) for a, b in pairs):
             raise Unlistable("different objects in two lists")
 
 

@@ -21,8 +21,10 @@ from ptc.capture import torch_state
 from ptc.capture.control import (
     arithmetic,
     data_sizes,
+    dict_methods,
     effects,
     elements,
+    entries,
     formatting,
     generators,
     indexing,
@@ -45,7 +47,6 @@ from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance, run_arm
 from ptc.capture.control.kept import Kept, State
 from ptc.capture.control.list_registry import Lists
-from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.loops import LoopContext
 from ptc.capture.control.questions import (
     Fork,
@@ -128,6 +129,7 @@ class ControlMachine(TorchMachine):
             for table in (
                 self.facts.table, self.known_truths, self.possible, self.computed, self.symbols,
                 self.items, self.lists.lengths, self.lists.marks, self.lists.row_marks, self.sized,
+                self.lists.found, self.lists.iterators,
             )
         }  # fmt: skip
 
@@ -157,6 +159,8 @@ class ControlMachine(TorchMachine):
     data_read = tensors.data_read
     read_index = reading.read_index
     key_in = keys.key_in
+    entries_by_data = entries.hold
+    contains_by_data = dict_methods.contained
     equal_texts = keys.equal_texts
     settle_elements = keys.settle_elements
     settle_entries = keys.settle_entries
@@ -302,6 +306,7 @@ class ControlMachine(TorchMachine):
         """What was computed stays known over a rollback, as its items stay."""
         tables: list[dict[Any, Any]] = [
             self.computed, self.symbols, self.items, self.lists.lengths, self.sized,
+            self.lists.found,
         ]  # fmt: skip
         before = [dict(table) for table in tables]
         yield
@@ -501,12 +506,6 @@ class ControlMachine(TorchMachine):
             return generators.is_collected(self, iterable)
         return list_methods.unbounded(self, iterable)
 
-    def contains_by_data(self, container: Value, item: Value) -> Value | None:
-        container = self.settle(container)
-        if isinstance(container, DataListValue):
-            return container.contains(self, self.settle(item))
-        return strings.contains(self, container, self.settle(item))
-
     def unpack_by_data(self, value: Value, before: int, after: int | None) -> Any:
         return list_methods.unpacked(self, self.settle(value), before, after)
 
@@ -550,7 +549,7 @@ class ControlMachine(TorchMachine):
             args = [generators.iterator(self, self.settle(args[0])), *args[1:]]
         args = [generators.settled(self, self.settle(arg)) for arg in args]
         args = elements.definite(self, function, args)
-        found = list_methods.call(self, function, args, kwargs)
+        found = dict_methods.call(self, function, args, kwargs)
         if found is None:
             found = library.call_on_data(self, function, args, kwargs)
         return found if found is not None else super().call_builtin(function, args, kwargs)
@@ -558,7 +557,7 @@ class ControlMachine(TorchMachine):
     def instantiate(self, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
         found = generators.taking_call(self, cls, args, kwargs)
         if found is None:
-            found = list_methods.call(self, cls, args, kwargs)
+            found = dict_methods.call(self, cls, args, kwargs)
         return found if found is not None else super().instantiate(cls, args, kwargs)
 
     def list_changed(self, value: Any) -> None:

@@ -9,10 +9,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
-from ptc.capture.control import lists
+from ptc.capture.control import entries, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.list_rows import TakenList, taken
+from ptc.capture.control.merging_entries import EntriesMerger, Unmergeable
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
@@ -54,11 +55,7 @@ def is_counter(place: Place) -> bool:
     return place.kind == "attribute" and place.name in _COUNTERS and iterates
 
 
-class Unmergeable(Exception):
-    """The arms cannot go on as one."""
-
-
-class Merger:
+class Merger(EntriesMerger):
     """Merges states that meet at one place. A pair of values met twice gives one result, so that
     what was one object in each arm stays one object."""
 
@@ -111,6 +108,9 @@ class Merger:
             if place.kind == "list" and lists.is_state(content):
                 owner = Place("attribute", self.vm.lists.owner(place.owner), "__class__")
                 cells[owner.key()] = (owner, lists.DataListValue)
+            if place.kind == "dict" and entries.is_held(content):
+                owner = Place("attribute", place.owner.owner, "__class__")
+                cells[owner.key()] = (owner, entries.held_class(place.owner.owner))
         for value in self._taken:
             place = Place("attribute", value, "__class__")
             cells[place.key()] = (place, TakenList)
@@ -232,6 +232,8 @@ class Merger:
                 for key, fact in first.items()
                 if all(key in other and same_fact(other[key], fact) for other in rest)
             }
+        if any(map(entries.is_held, contents)):
+            return self._held_entries(place.owner.owner, contents)
         for content in contents:
             for key, known in place.owner.items():
                 if key not in content and self.vm.journal.was_read(place.owner, key):
@@ -332,6 +334,10 @@ class Merger:
             raise Unmergeable("the arms iterate over different objects")
         elif all(isinstance(value, (ListValue, lists.DataListValue)) for value in values):
             merged = self._lists(values)
+            if merged is not None:
+                return merged
+        elif entries.alike(values):
+            merged = self._containers(values)
             if merged is not None:
                 return merged
         return self._choice(values)

@@ -10,9 +10,11 @@ import torch
 
 from ptc.capture.control import formatting, strings
 from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.dicts import DataDictValue
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter import text
+from ptc.capture.polyfills import data_dicts
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -70,6 +72,8 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
     if isinstance(value, ExceptionValue) and vm.python_method(value, "__repr__") is None:
         inside = _listed([_parts(vm, arg) for arg in value.args])
         return joined((f"{value.klass.__name__}(", *inside, ")"))
+    if isinstance(value, DataDictValue) and value.cls is dict:
+        return vm.call(vm.wrap_fixed(data_dicts.text), [value])
     if isinstance(value, DictValue) and value.cls is dict:
         pairs = [(*_parts(vm, key), ": ", *_parts(vm, item)) for key, item in vm.dict_items(value)]
         return joined(("{", *_listed(pairs), "}"))

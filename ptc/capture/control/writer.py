@@ -103,9 +103,7 @@ class Block:
         return node
 
 
-_READS_LIST = frozenset(
-    {"copy", "get", "length", "slice", "concat", "stack", "cat", "new", "find"}
-)
+_READS_LIST = frozenset({"copy", "get", "length", "slice", "concat", "stack", "cat", "new", "find"})
 
 
 def is_computation(item: Item) -> bool:

@@ -458,6 +458,11 @@ class Machine:
         """`item in container` for a container whose length data decides; None for all others."""
         return None
 
+    def entries_by_data(self, container: Value, *entry: Value) -> bool:
+        """Before an entry is put in a dictionary or set: whether that has become one whose number
+        of entries data decides."""
+        return False
+
     def unpack_by_data(self, value: Value, before: int, after: int | None) -> list[Value] | None:
         """The elements of an iterable whose length data decides: `before` of them, then, unless
         `after` is None, a list of the rest and `after` more; None for all others."""

@@ -247,6 +247,8 @@ def set_elements(vm: Machine, value: Value) -> dict[Any, Value] | None:
     if isinstance(value, SetValue):
         vm.settle_elements(value.elements)
         return value.elements
+    if isinstance(value, DictViewValue) and not isinstance(value.mapping, DictValue):
+        return None  # data decides how many entries there are
     if isinstance(value, DictViewValue) and value.kind == "keys":
         return distinct(vm, value.mapping.keys(vm))
     if isinstance(value, DictViewValue) and value.kind == "items":

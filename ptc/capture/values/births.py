@@ -27,11 +27,14 @@ class BornList(list[Any]):
 
 
 class BornDict(dict[Any, Any]):
-    __slots__ = ("born",)
+    """`owner` is the value with this content, where somebody asks for it."""
 
-    def __init__(self, items: Any = (), *, outside: bool = False) -> None:
+    __slots__ = ("born", "owner")
+
+    def __init__(self, items: Any = (), *, outside: bool = False, owner: Any = None) -> None:
         super().__init__(items)
         self.born = 0 if outside else next(_clock)
+        self.owner = owner
 
 
 def born(owner: Any) -> int:

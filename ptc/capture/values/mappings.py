@@ -41,7 +41,7 @@ class DictValue(Instance):
     ) -> None:
         super().__init__(klass, source, obj)
         self.entries: dict[Any, tuple[Value, Value]] = BornDict(
-            entries or {}, outside=source is not None or obj is not NO_OBJECT
+            entries or {}, outside=source is not None or obj is not NO_OBJECT, owner=self
         )
         self.complete = obj is NO_OBJECT
         self.factory: Value | None = None  # defaultdict's
@@ -146,7 +146,11 @@ class DictValue(Instance):
         return vm.const(self.find(vm, item) is not None)
 
     def iterate(self, vm: Machine) -> Value:
-        return DictIterator(self, "keys").start(vm)
+        return self.iterator(vm, "keys")
+
+    def iterator(self, vm: Machine, kind: str, backward: bool = False) -> Value:
+        """An iterator over `keys`, `values` or `items`."""
+        return DictIterator(self, kind, backward).start(vm)
 
     def keys(self, vm: Machine) -> list[Value]:
         self.load_all(vm)
@@ -160,6 +164,9 @@ class DictValue(Instance):
 
     def setitem(self, vm: Machine, key: Value, value: Value) -> None:
         self.load_all(vm)
+        if vm.entries_by_data(self, key, value):
+            self.setitem(vm, key, value)  # of the class that the dictionary has now
+            return
         hashed = vm.key_in(self.entries, key)
         known = self.entries.get(hashed)
         if known is not None and known[1] is value:
@@ -280,7 +287,7 @@ class DictViewValue(Value):
         return self.mapping.truth(vm)
 
     def iterate(self, vm: Machine) -> Value:
-        return DictIterator(self.mapping, self.kind).start(vm)
+        return self.mapping.iterator(vm, self.kind)
 
     def contains(self, vm: Machine, item: Value) -> Value:
         if self.kind == "keys":
@@ -320,6 +327,12 @@ class DictIterator(Value):
 
     def next(self, vm: Machine) -> Value | None:
         assert self.keys is not None
+        if not isinstance(self.mapping, DictValue):
+            raise GraphBreak(
+                "PTC-B006",
+                "a dictionary gets keys that data decides while it is iterated over",
+                "iterate over a copy: `list(d)`",
+            )
         if len(self.mapping.entries) != len(self.keys):
             raise vm.exception(RuntimeError, "dictionary changed size during iteration")
         if not isinstance(self.position, int):
@@ -377,7 +390,9 @@ class SetValue(Instance):
         source: Source | None = None,
     ) -> None:
         super().__init__(klass, source)
-        self.elements: dict[Any, Value] = SetElements(elements or {}, outside=source is not None)
+        self.elements: dict[Any, Value] = SetElements(
+            elements or {}, outside=source is not None, owner=self
+        )
 
     def constant(self) -> Any:
         if self.klass is frozenset:
@@ -431,6 +446,9 @@ class SetValue(Instance):
         vm.effects.changed(self)
 
     def add(self, vm: Machine, value: Value) -> None:
+        if vm.entries_by_data(self, value):
+            self.add(vm, value)  # of the class that the set has now
+            return
         hashed = vm.key_in(self.elements, value)
         known = self.elements.get(hashed)
         if known is None or vm.present(known) is None:

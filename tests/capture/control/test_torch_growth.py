@@ -57,23 +57,28 @@ def test_a_function_in_a_closure_is_made_anew_in_each_iteration():
     assert items(total, torch.tensor([3.0, 2.0]))[1] == 1
 
 
+class Holder:
+    def __init__(self, left):
+        self.left = left
+
+
 def test_an_object_of_the_last_iteration_that_a_closure_asks_for_is_refused():
     def previous(x):
         left, sum_ = int(x[0]), 0
-        last = {"left": left}
-        value = lambda: last["left"]  # noqa: E731
+        last = Holder(left)
+        value = lambda: last.left  # noqa: E731
         while left > 0:
             sum_ += value()
-            last = {"left": left}
+            last = Holder(left)
             left -= 1
         return sum_
 
     def afterwards(x):
         left = int(x[0])
         while left > 0:
-            last = {"left": left}
-            left -= max(1, min(last["left"] for _ in range(2)))
-        return last["left"]
+            last = Holder(left)
+            left -= max(1, min(last.left for _ in range(2)))
+        return last.left
 
     for function in (previous, afterwards):
         with pytest.raises(CompileError, match="PTC-B006"):

@@ -1,0 +1,135 @@
+"""What dictionaries and sets have in common whose number of entries data decides: their content is
+one or two run-time lists, from the moment on in which they become such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.control import data_keys, lists
+from ptc.capture.control.keys import DataKey, decided_by_data
+from ptc.capture.control.lists import DataListValue
+from ptc.capture.control.questions import NumberTruth
+from ptc.capture.values.base import IdentityKey, Value
+from ptc.capture.values.births import born
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.containers import ListValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.objects import NO_OBJECT
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+_MOST_DATA_KEYS = 2  # of known entries
+#: Where a container has its lists: like no key.
+KEYS, VALUES = IdentityKey(ConstantValue("keys")), IdentityKey(ConstantValue("values"))
+#: The class of a container of known entries -> that of one whose number of entries data decides.
+HELD_AS: dict[type, type] = {}
+
+
+def known_truth(vm: ControlMachine, test: Value) -> Any:
+    """A bool, or the number where data decides it. What is known is asked nevertheless, as it may
+    be the question that this arm is the answer to."""
+    if not isinstance(test, DataNumber):
+        return bool(test.constant())
+    question = NumberTruth(test)
+    return test if question.known(vm) is None else vm.choose(question) == 0
+
+
+def changed(vm: ControlMachine, owner: Any, *, grown: bool = False, shrunk: bool = False) -> None:
+    """Note for iterators, and for whoever keeps the container, that it changed."""
+    for iterator in vm.lists.iterators.values():
+        iterator.note(vm, owner, grown, shrunk)
+    vm.effects.changed(owner)
+    vm.state.changed(owner)
+
+
+def is_held(entries: dict[Any, Any]) -> bool:
+    """Whether these are the `entries`, or `elements`, of a container that variables hold."""
+    return KEYS in entries
+
+
+def holdable(owner: Any) -> bool:
+    """Whether a dictionary or set can become one that variables hold."""
+    made = type(owner) in HELD_AS and owner.obj is NO_OBJECT and owner.source is None
+    return made and owner.klass is not frozenset
+
+
+def content_of(owner: Any) -> dict[Any, Any]:
+    return owner.entries if hasattr(owner, "entries") else owner.elements
+
+
+def columns_of(owner: Any, entries: dict[Any, Any]) -> tuple[list[Any], ...]:
+    """Known entries of a container as items of the lists that it would be of."""
+    return data_keys.columns_of(entries, 2 if hasattr(owner, "entries") else 1)
+
+
+def become(vm: ControlMachine, owner: Any) -> list[Any]:
+    """Note that a container is of lists from now on; the lists, of known elements yet."""
+    entries = content_of(owner)
+    made: list[Any] = []
+    for items in columns_of(owner, entries):
+        column = ListValue(items)
+        column.items.born = born(entries)  # type: ignore[attr-defined]
+        made.append(column)
+    vm.journal.replace_dict(entries, dict(zip((KEYS, VALUES), made, strict=False)))
+    vm.journal.assign(owner, "__class__", HELD_AS[type(owner)])
+    return made
+
+
+def hold(vm: ControlMachine, owner: Any, *entry: Value) -> bool:
+    """Make a container with several keys that data decides one that variables hold, before one more
+    is put in, as each is compared with all others. False where lists cannot have its content."""
+    known = content_of(owner)
+    if sum(isinstance(key, DataKey) for key in known) < _MOST_DATA_KEYS or not holdable(owner):
+        return False
+    if not decided_by_data(entry[0]):
+        return False
+    try:
+        for column, part in zip(columns_of(owner, known), entry, strict=True):
+            lists.common_form(vm, [[*column, part]])
+    except lists.Unlistable:
+        return False
+    for column, part in zip(become(vm, owner), entry, strict=True):
+        lists.hold(vm, column, [[part]])
+    return True
+
+
+def is_container(value: Any) -> bool:
+    """Whether a value is a dictionary or set that variables hold, or may become one."""
+    return type(value) in HELD_AS.values() or holdable(value)
+
+
+def alike(values: Sequence[Any]) -> bool:
+    """Whether one container can stand for all of these."""
+    first = values[0]
+    return all(map(is_container, values)) and all(
+        value.klass is first.klass
+        and not value.attrs
+        and getattr(value, "factory", None) is getattr(first, "factory", None)
+        for value in values
+    )
+
+
+def like(model: Any, columns: list[DataListValue]) -> Any:
+    """A container of a model's class with the content of lists."""
+    made = held_class(model)(*columns)
+    made.klass = model.klass
+    if hasattr(model, "factory"):
+        made.factory = model.factory
+    return made
+
+
+def has_data_keys(entries: dict[Any, Any]) -> bool:
+    return any(isinstance(key, DataKey) for key in entries)
+
+
+def lists_in(entries: dict[Any, Any]) -> list[DataListValue]:
+    """The lists of a container that variables hold."""
+    return [entries[name] for name in (KEYS, VALUES) if name in entries]
+
+
+def held_class(owner: Any) -> type:
+    """The class of a container that variables hold, or came to hold."""
+    return HELD_AS.get(type(owner), type(owner))

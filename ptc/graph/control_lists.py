@@ -1,0 +1,49 @@
+"""What the operation `find` of `ListItem` means: on Python's lists, as text, and which operands it
+takes.
+
+Takes items and values, knows nothing of programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptc.graph.control import ListItem, ListVar, NumberKind, NumberVar, TextVar
+from ptc.graph.control_operations import kind_of_number
+from ptc.graph.control_types import var_type
+
+
+def index_of_row(args: Sequence[Any]) -> int | None:
+    """The first index at which each of the lists has the element beside it, -1 if there is none;
+    None if a NaN is among them, of which Python would look at the identity."""
+    wanted = tuple(args[1::2])
+    if any(value != value for value in wanted):
+        return None
+    rows = enumerate(zip(*args[0::2], strict=True))
+    return next((index for index, row in rows if row == wanted), -1)
+
+
+def find_text(args: Sequence[str]) -> str:
+    """The operation as Python writes it, from its operands' texts."""
+    lists, values = ", ".join(args[0::2]), ", ".join(args[1::2])
+    return f"next((i for i, row in enumerate(zip({lists})) if row == ({values},)), -1)"
+
+
+def fault_of_find(item: ListItem) -> str | None:
+    """What is wrong with the types of the operands; None if nothing is."""
+    if not item.args or len(item.args) % 2:
+        return f"find with {len(item.args)} operands"
+    if not isinstance(item.target, NumberVar) or item.target.kind is not NumberKind.INT:
+        return "find gives an int"
+    for owner, value in zip(item.args[0::2], item.args[1::2], strict=True):
+        if not isinstance(owner, ListVar):
+            return f"{owner!r} is no list"
+        if owner.element is str:
+            fits = isinstance(value, TextVar)
+        else:
+            kind = value.kind if isinstance(value, NumberVar) else kind_of_number(value)
+            fits = kind is not None and kind is owner.element
+        if not fits:
+            return f"{value!r} is not looked for in `{owner.name}`, a {var_type(owner)}"
+    return None
