@@ -288,7 +288,8 @@ OPERATIONS: Mapping[str, int] = {
     "math.floor": 1, "math.ceil": 1, "math.trunc": 1, "math.fabs": 1, "math.pow": 2,
     "math.hypot": 2, "math.fmod": 2, "math.copysign": 2, "math.isnan": 1, "math.isinf": 1,
     "math.isfinite": 1, "math.isqrt": 1, "math.gcd": 2, "math.degrees": 1, "math.radians": 1,
-    "math.erf": 1, "math.cbrt": 1,
+    "math.erf": 1, "math.erfc": 1, "math.cbrt": 1, "math.exp2": 1, "math.asinh": 1,
+    "math.acosh": 1, "math.atanh": 1, "math.remainder": 2,
 }  # fmt: skip
 
 #: Operators of `DataSized`: what eager's operator of that name computes.

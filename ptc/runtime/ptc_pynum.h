@@ -473,7 +473,12 @@ PTC_PY_MATH(atan, false)
 PTC_PY_MATH(sinh, true)
 PTC_PY_MATH(cosh, true)
 PTC_PY_MATH(tanh, false)
+PTC_PY_MATH(asinh, false)
+PTC_PY_MATH(acosh, false)
+PTC_PY_MATH(atanh, false)
+PTC_PY_MATH(exp2, true)
 PTC_PY_MATH(erf, false)
+PTC_PY_MATH(erfc, false)
 PTC_PY_MATH(cbrt, false)
 
 #define PTC_PY_WHOLE(NAME, FUNCTION)                                          \
@@ -523,12 +528,15 @@ PTC_PY_BINARY(math_copysign) {
   return detail::number_as<R>(__builtin_copysign((double)a, (double)b));
 }
 PTC_PY_BINARY(math_hypot) { return detail::number_as<R>(detail::hypot((double)a, (double)b)); }
-PTC_PY_BINARY(math_fmod) {
-  const double x = detail::opaque((double)a), y = detail::opaque((double)b);
-  const double r = __builtin_fmod(x, y);
-  if (detail::is_nan(r) && !detail::is_nan(x) && !detail::is_nan(y)) n.outside_domain();
-  return detail::number_as<R>(r);
-}
+#define PTC_PY_REST(NAME)                                                                  \
+  PTC_PY_BINARY(math_##NAME) {                                                             \
+    const double x = detail::opaque((double)a), y = detail::opaque((double)b);             \
+    const double r = __builtin_##NAME(x, y);                                               \
+    if (detail::is_nan(r) && !detail::is_nan(x) && !detail::is_nan(y)) n.outside_domain(); \
+    return detail::number_as<R>(r);                                                        \
+  }
+PTC_PY_REST(fmod)
+PTC_PY_REST(remainder)
 PTC_PY_BINARY(math_pow) {
   const double x = detail::opaque((double)a), y = detail::opaque((double)b);
   const double r = __builtin_pow(x, y);
@@ -548,6 +556,7 @@ PTC_PY_BINARY(math_pow) {
 #undef PTC_PY_COMPARISON
 #undef PTC_PY_MATH
 #undef PTC_PY_WHOLE
+#undef PTC_PY_REST
 
 }  // namespace ptc
 

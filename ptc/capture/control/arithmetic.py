@@ -117,8 +117,8 @@ def _require_valid(vm: ControlMachine, op: str, values: list[Value]) -> None:
     elif op in ("lshift", "rshift"):
         if _holds(vm, "lt", values[1], 0):
             _raise(vm, op, [1, -1])
-    elif op == "math.fmod":
-        _require_remainder(vm, values)
+    elif op in ("math.fmod", "math.remainder"):
+        _require_remainder(vm, op, values)
     elif op in ("int", "round", "math.floor", "math.ceil", "math.trunc") and kinds[0] is _FLOAT:
         if _holds(vm, "ne", values[0], values[0]):
             _raise(vm, op, [math.nan])
@@ -132,7 +132,7 @@ def _require_valid(vm: ControlMachine, op: str, values: list[Value]) -> None:
         size = _computed(vm, "math.fabs", [values[0]]) if op in _SYMMETRIC else values[0]
         over = _both(vm, vm.compare(">", size, ConstantValue(_LARGEST[op])), _finite(vm, size))
         if vm.truth(over):
-            _raise(vm, op, [1000.0])
+            _raise(vm, op, [2000.0])
 
 
 #: Function -> operands that make it raise: comparison, bound, and one such operand.
@@ -145,6 +145,8 @@ _DOMAINS: Mapping[str, tuple[tuple[str, float, float], ...]] = {
     "math.log1p": (("le", -1, -1.0),),
     "math.asin": (("gt", 1, 2.0), ("lt", -1, -2.0)),
     "math.acos": (("gt", 1, 2.0), ("lt", -1, -2.0)),
+    "math.acosh": (("lt", 1, 0.0),),
+    "math.atanh": (("ge", 1, 1.0), ("le", -1, -1.0)),
     "math.sin": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
     "math.cos": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
     "math.tan": (("eq", math.inf, math.inf), ("eq", -math.inf, math.inf)),
@@ -153,6 +155,7 @@ _DOMAINS: Mapping[str, tuple[tuple[str, float, float], ...]] = {
 _LARGEST: Mapping[str, float] = {
     "math.exp": 709.782712893384,
     "math.expm1": 709.782712893384,
+    "math.exp2": 1023.9999999999999,
     "math.cosh": 710.4758600739439,
     "math.sinh": 710.4758600739439,
 }
@@ -167,13 +170,13 @@ def quotient_and_remainder(vm: ControlMachine, values: list[Value]) -> Value:
     return vm.tuple([vm.binary("//", left, right), vm.binary("%", left, right)])
 
 
-def _require_remainder(vm: ControlMachine, values: list[Value]) -> None:
-    """`math.fmod` has no result for an infinite number, or by zero."""
+def _require_remainder(vm: ControlMachine, op: str, values: list[Value]) -> None:
+    """`math.fmod` and its like have no result for an infinite number, or by zero."""
     x, y = values
     endless = _both(vm, _computed(vm, "math.isinf", [x]), vm.compare("==", y, y))
     by_zero = _both(vm, vm.compare("==", y, ConstantValue(0)), vm.compare("==", x, x))
     if vm.truth(vm.binary("|", endless, by_zero)):
-        _raise(vm, "math.fmod", [1.0, 0.0])
+        _raise(vm, op, [1.0, 0.0])
 
 
 def _power(vm: ControlMachine, op: str, values: list[Value]) -> Value | None:

@@ -21,7 +21,7 @@ from ptc.capture.interpreter.machine import RETURNED, YIELDED
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import ListValue
+from ptc.capture.values.containers import ListValue, SequenceIterator
 from ptc.capture.values.iterators import GeneratorValue, IteratorValue
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def taking_call(
     if (
         id(function) in _TAKES_LISTS
         and vm.has_data_length(value)
-        and isinstance(value, IteratorValue)
+        and isinstance(value, (IteratorValue, SequenceIterator))
     ):
         rest = CallWithout(vm.wrap_fixed(function), args[:place], args[place + 1 :], kwargs)
         return vm.call(vm.wrap_fixed(data_lists.listed), [rest, value])

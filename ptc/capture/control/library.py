@@ -20,6 +20,7 @@ from ptc.capture.control.arithmetic import (
     number_kind,
     quotient_and_remainder,
 )
+from ptc.capture.polyfills import numbers
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
@@ -305,6 +306,17 @@ def _product(vm: ControlMachine, iterable: Value, *, start: Value | None = None)
     return total
 
 
+def _traced(function: Callable[..., Any]) -> Handler:
+    """A function of numbers that is written in Python."""
+
+    def handler(vm: ControlMachine, *args: Value) -> Value | None:
+        if all(arg.is_constant() for arg in args):
+            return None
+        return vm.call(vm.wrap_fixed(function), list(args))
+
+    return handler
+
+
 def _rounding(special: str) -> Handler:
     """`math.floor` and its like of a tensor go through float."""
 
@@ -324,6 +336,10 @@ _HANDLERS: Mapping[int, Handler] = {
     id(sum): _sum,
     id(math.isclose): _isclose,
     id(math.prod): _product,
+    **{
+        id(getattr(math, name)): _traced(getattr(numbers, name))
+        for name in ("factorial", "comb", "perm", "lcm", "modf", "dist")
+    },
     id(math.floor): _rounding("__floor__"),
     id(math.ceil): _rounding("__ceil__"),
     id(math.trunc): _rounding("__trunc__"),

@@ -80,6 +80,8 @@ def call(
 def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
     if isinstance(args[0], DataListValue):
         return True
+    if function is reversed:
+        return isinstance(args[0], TextValue)
     if not isinstance(args[0], ListValue) or not holdable(args[0]):
         return False
     if function in (list.insert, list.pop, list.__delitem__, collections.deque.insert):
@@ -235,7 +237,9 @@ def _iterate(vm: ControlMachine, self: Value) -> Value:
 
 
 @_method(reversed, list.__reversed__)
-def _reversed(vm: ControlMachine, self: DataListValue) -> Value:
+def _reversed(vm: ControlMachine, self: DataListValue | TextValue) -> Value:
+    if isinstance(self, TextValue):
+        return vm.iterate(vm.text_operation("reversed", [self]))
     return ReversedList(self, vm.length(self))
 
 

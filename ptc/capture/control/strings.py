@@ -14,6 +14,8 @@ from ptc.capture.control.arithmetic import computed, is_number, operand
 from ptc.capture.control.list_forms import TextForm, new_vars
 from ptc.capture.control.lists import DataListValue, ListState
 from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.calls import builtin
+from ptc.capture.polyfills import texts
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue, SliceValue
@@ -184,10 +186,14 @@ def _slice(vm: ControlMachine, text: Value, key: SliceValue) -> Value:
         everything = start.cls is type(None) and stop.cls is type(None)
         if everything and step.is_constant() and step.constant() == -1:
             return operation(vm, "reversed", [text])
-        raise GraphBreak(
-            "PTC-B002", "a slice with a step of a string that data decides",
-            "take the characters in a loop",
-        )  # fmt: skip
+        if not step.is_constant():
+            raise GraphBreak(
+                "PTC-B006", "the step of a slice of a string depends on data",
+                "take the characters in a loop",
+            )  # fmt: skip
+        if step.constant() == 0:
+            raise vm.exception(ValueError, "slice step cannot be zero")
+        return vm.call(vm.wrap_fixed(texts.stepped), [text, start, stop, step])
     count = length(vm, text)
     first = list_positions.bound_within(vm, count, start, _ZERO)
     last = list_positions.bound_within(vm, count, stop, count)
@@ -263,10 +269,27 @@ def _require_texts(vm: ControlMachine, name: str, values: Sequence[Value]) -> No
             raise vm.type_error(f"{name} arg must be str, not {kind}")
 
 
+def _traced(function: Callable[..., Any]) -> Handler:
+    """A method that is written in Python."""
+
+    def handler(vm: ControlMachine, *args: Value, **kwargs: Value) -> Value:
+        return vm.call(vm.wrap_fixed(function), list(args), kwargs)
+
+    return handler
+
+
+@builtin(texts.not_ascii)
+def _not_ascii(vm: ControlMachine, name: Value) -> None:
+    vm.not_supported(f"str.{name.constant()} of text that is not ASCII")
+
+
 def _plain(op: str) -> Handler:
     """A method whose operands are strings."""
+    within = getattr(texts, op, None)
 
     def handler(vm: ControlMachine, *args: Value) -> Value | None:
+        if within is not None and len(args) > 2:
+            return vm.call(vm.wrap_fixed(within), list(args))
         wanted = TEXT_OPERATIONS[op]
         least = len(wanted.args) - wanted.optional
         if not least <= len(args) <= len(wanted.args):
@@ -283,7 +306,9 @@ def _plain(op: str) -> Handler:
 def _end(op: str) -> Handler:
     """`startswith` or `endswith`, of one string or any of a tuple."""
 
-    def handler(vm: ControlMachine, text: Value, end: Value) -> Value | None:
+    def handler(vm: ControlMachine, text: Value, end: Value, *limits: Value) -> Value | None:
+        if limits:
+            return vm.call(vm.wrap_fixed(getattr(texts, op)), [text, end, *limits])
         ends = vm.unpack(end) if end.cls is tuple else [end]
         result: Any = ConstantValue(False)
         for one in ends:
@@ -349,15 +374,17 @@ def _zfill(vm: ControlMachine, text: Value, width: Value) -> Value | None:
 def _split(
     vm: ControlMachine, text: Value, sep: Value | None = None, maxsplit: Value | None = None
 ) -> Value | None:
-    if maxsplit is not None and not (maxsplit.is_constant() and maxsplit.constant() == -1):
-        return None
-    if sep is None or sep.cls is type(None):
+    if sep is not None and sep.cls is not type(None):
+        if not is_text(sep):
+            raise vm.type_error(f"must be str or None, not {sep.cls.__name__}")
+        if not vm.truth(sep):
+            raise vm.exception(ValueError, "empty separator")
+    elif maxsplit is None:
         return operation(vm, "split", [text])
-    if not is_text(sep):
-        raise vm.type_error(f"must be str or None, not {sep.cls.__name__}")
-    if not vm.truth(sep):
-        raise vm.exception(ValueError, "empty separator")
-    return operation(vm, "split", [text, sep])
+    if maxsplit is not None:
+        rest = [sep or ConstantValue(None), maxsplit]
+        return vm.call(vm.wrap_fixed(texts.split), [text, *rest])
+    return operation(vm, "split", [text, sep] if sep is not None else [text])
 
 
 def join(vm: ControlMachine, separator: Value, parts: DataListValue) -> Value:
@@ -376,7 +403,13 @@ _PLAIN = (
     "upper", "lower", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix",
 )  # fmt: skip
 
+_TRACED = (
+    "partition", "rpartition", "rsplit", "splitlines", "index", "rindex", "isascii", "isupper",
+    "islower", "istitle", "capitalize", "title", "swapcase", "casefold",
+)  # fmt: skip
+
 _HANDLERS: Mapping[int, Handler] = {
+    **{id(getattr(str, name)): _traced(getattr(texts, name)) for name in _TRACED},
     **{id(getattr(str, name)): _plain(name) for name in _PLAIN},
     id(str.startswith): _end("startswith"),
     id(str.endswith): _end("endswith"),

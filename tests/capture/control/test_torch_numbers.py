@@ -33,7 +33,10 @@ def functions_of_math(x: Row) -> Any:
         math.isfinite(v), math.degrees(v), math.radians(v), math.erf(v), math.fabs(v),
         math.ceil(v), math.floor(v), math.trunc(v), math.pow(v, 2), math.isqrt(n),
         math.gcd(n, 12), math.log(v, 3), math.prod([v, 2.0]), math.isclose(v, 7.75),
-        math.isclose(v, n, rel_tol=0.2), math.cbrt(v), math.cbrt(-v),
+        math.isclose(v, n, rel_tol=0.2), math.cbrt(v), math.cbrt(-v), math.erfc(v),
+        math.exp2(v), math.asinh(v), math.acosh(v + 1), math.atanh(1 / (1 + v)),
+        math.remainder(v, 2), *math.modf(-v), math.dist([v, 1.0], (n, v)), math.factorial(n % 9),
+        math.comb(n + 3, n), math.comb(2, n), math.perm(n + 1, 2), math.lcm(n, 6, 4),
     ]  # fmt: skip
 
 
@@ -50,6 +53,22 @@ def domain_error(x: Row) -> Any:
         return math.log(x.sum().item())
     except ValueError as error:
         return str(error)
+
+
+def what_has_no_result(x: Row) -> Any:
+    v = x.sum().item()
+    n = int(v)
+    failed: list[str] = []
+    for call in (
+        lambda: math.acosh(v), lambda: math.atanh(v), lambda: math.exp2(v * 500),
+        lambda: math.remainder(v, n), lambda: math.factorial(n), lambda: math.comb(4, n),
+        lambda: math.perm(n, 2),
+    ):  # fmt: skip
+        try:
+            failed.append(str(call()))
+        except (ValueError, OverflowError) as error:
+            failed.append(str(error))
+    return failed
 
 
 def ints_only(x: Row) -> Any:
@@ -110,7 +129,7 @@ def ordered(x: Row) -> Any:
 @pytest.mark.parametrize(
     "function",
     [
-        functions_of_math, tensors_in_math, domain_error, ints_only, rounding,
+        functions_of_math, tensors_in_math, domain_error, what_has_no_result, ints_only, rounding,
         arithmetic_functions, extremes, methods, ordered,
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 from ptc.capture.api import capture_program
 from ptc.graph.control_printer import print_control
 from ptc.support.diagnostics import CompileError
-from tests.capture.control.checking import check
+from tests.capture.control.checking import check, run
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, library
 
@@ -227,12 +227,12 @@ def test_the_printed_program_runs() -> None:
     assert namespace["forward"](ROWS[3]) == numbers(ROWS[3])
 
 
-def _titled(x: Row) -> str:
-    return f"a{int(x[0])}".title()
+def _expanded(x: Row) -> str:
+    return f"a\t{int(x[0])}".expandtabs()
 
 
 def _stepped(x: Row) -> str:
-    return f"a{int(x[0])}"[::2]
+    return f"a{int(x[0])}"[:: int(x[0])]
 
 
 def _in_base(x: Row) -> int:
@@ -240,7 +240,7 @@ def _in_base(x: Row) -> int:
 
 
 @pytest.mark.parametrize(
-    ("function", "code"), [(_titled, "PTC-B004"), (_stepped, "PTC-B002"), (_in_base, "PTC-B004")]
+    ("function", "code"), [(_expanded, "PTC-B004"), (_stepped, "PTC-B006"), (_in_base, "PTC-B004")]
 )
 def test_refusals_name_the_line(function: Callable[..., Any], code: str) -> None:
     with pytest.raises(CompileError) as refused:
@@ -283,3 +283,50 @@ def test_dictionaries_of_several_types_are_refused() -> None:
     with pytest.raises(CompileError, match="numbers of types int and float") as refused:
         capture_program(_uneven, (ROWS[0],))
     assert refused.value.diagnostic.code == "PTC-B011"
+
+
+def parts(x: torch.Tensor) -> Any:
+    text = f"  a {int(x[0])}\t b\r\n{int(x[1])}, {x[2].item():.1f} \n"
+    split = text.split(), text.split(None, 1), text.rsplit(None, 1), text.split(" ", 2)
+    lines = text.splitlines(), text.splitlines(True), text.rsplit(" ", 2)
+    found = text.partition(","), text.rpartition(" "), text.partition("q"), text.rpartition("q")
+    stepped = text[::2], text[1:-1:3], text[-1:0:-3], "".join(reversed(text)), "-".join(text)
+    return split, lines, found, stepped
+
+
+def places(x: torch.Tensor) -> Any:
+    text = f"v{int(x[0])},{int(x[1])}"
+    found = text.find("-", 1), text.rfind("1", 0, -1), text.count("1", 2), text.index(",")
+    ends = text.startswith("1", 1), text.startswith("", 99), text.endswith("1", 0, -2)
+    failed: list[str] = []
+    for call in (
+        lambda: text.index("q"), lambda: text.rindex("2"), lambda: text.partition(""),
+        lambda: text.split("", 1), lambda: text.rsplit(""),
+    ):  # fmt: skip
+        try:
+            failed.append(str(call()))
+        except ValueError as error:
+            failed.append(str(error))
+    return found, ends, failed
+
+
+def cases(x: torch.Tensor) -> Any:
+    text = f"hello wORLD {int(x[0])}x y{int(x[1])}"
+    other = text.upper() if x[0] > 0 else text.title()
+    asked = other.isupper(), other.islower(), other.istitle(), other.isascii()
+    return text.title(), text.capitalize(), text.swapcase(), text.casefold(), asked
+
+
+@pytest.mark.parametrize("program", [parts, places, cases])
+def test_methods_made_of_others(program: Any) -> None:
+    rows = ([1.0, -2, 3], [-1.0, 12, 0.5], [0.0, 111, -1])
+    check(program, *map(torch.tensor, rows))
+
+
+def test_case_of_other_scripts_is_not_guessed() -> None:
+    def title(x: torch.Tensor) -> str:
+        return chr(int(x[0])).title()
+
+    check(title, torch.tensor([97]), torch.tensor([66]))
+    with pytest.raises(AssertionError, match="not ASCII"):
+        run(title, torch.tensor([97]), torch.tensor([0x1C6]))
