@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import enum
 import io
 import logging
 import warnings
@@ -101,12 +102,21 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [f.name for f in dataclasses.fields(value)]
         parts = [(f"[{name!r}]", getattr(value, name)) for name in names]
+    elif _is_object(value):
+        parts = [(f"[{name!r}]", item) for name, item in vars(value).items()]
     else:
         return {path: value}
     found = {path + "()": len(parts)}
     for step, item in parts:
         found |= leaves(item, path + step)
     return found
+
+
+def _is_object(value: Any) -> bool:
+    """Whether it is an instance of a class of somebody's whose attributes are its content."""
+    if isinstance(value, (torch.Tensor, torch.nn.Module, type, enum.Enum)) or callable(value):
+        return False
+    return hasattr(value, "__dict__")
 
 
 @contextlib.contextmanager

@@ -8,10 +8,10 @@ tuples, others become `Fields`.
 
 from __future__ import annotations
 
-import dataclasses
 import operator
+import re
 import sys
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -95,7 +95,7 @@ def builder(structure: Json) -> Builder:
 
     def build(values: Sequence[Any]) -> Any:
         fields = {key: part(values) for key, part in zip(keys, parts, strict=True)}
-        return _make(type_name, fields, stand_in)
+        return _make(kind, type_name, fields, stand_in)
 
     return build
 
@@ -112,10 +112,28 @@ def _rows(part: Builder, columns: Sequence[int]) -> Builder:
 
 
 def plain(value: Any) -> Any:
-    """A plain value from its JSON form, where infinities and foreign values have a tag."""
+    """A plain value from its JSON form, where infinities and foreign values have a tag. Torch's
+    element types and devices are themselves again in a process that has torch."""
     if isinstance(value, Mapping):
-        return float(value["float"]) if "float" in value else value.get("python")
+        return float(value["float"]) if "float" in value else _foreign(value.get("python"))
     return value
+
+
+_DEVICE = re.compile(r"device\(type='(\w+)'(?:, index=(\d+))?\)")
+
+
+def _foreign(text: Any) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(text, str):
+        return text
+    device = _DEVICE.fullmatch(text)
+    if device is not None:
+        try:
+            return torch.device(device[1] if device[2] is None else f"{device[1]}:{device[2]}")
+        except RuntimeError:
+            return text
+    found = getattr(torch, text.removeprefix("torch."), None) if text[:6] == "torch." else None
+    return found if isinstance(found, torch.dtype) else text
 
 
 def _paths(structure: Json, path: str) -> list[str]:
@@ -155,24 +173,34 @@ def _same(value: Any, expected: Any) -> bool:
         return value == expected or (value != value and expected != expected)
     if type(value) is type(expected):
         return bool(value == expected)
-    # Values that JSON cannot hold (an element type, a device) are kept as their repr.
+    # Values that JSON cannot hold are kept as their repr
     return isinstance(expected, str) and repr(value) == expected
 
 
 def _make(
-    type_name: str, fields: dict[str, Any], otherwise: Callable[[dict[Any, Any]], Any]
+    kind: str, type_name: str, fields: dict[Any, Any], otherwise: Callable[[dict[Any, Any]], Any]
 ) -> Any:
-    """An instance of the named class if this process has it, else what stands in for it."""
-    kind = _loaded_class(type_name)
-    if kind is None:
-        return otherwise(fields)
-    if dataclasses.is_dataclass(kind):
-        known = {f.name for f in dataclasses.fields(kind) if f.init}
-        if not set(fields) <= known:
-            return otherwise(fields)
+    """An instance of the named class if this process has it, else what stands in for it. Attributes
+    and items are set: no constructor runs, whatever class a manifest names."""
+    cls = _loaded_class(type_name)
     try:
-        return kind(**fields)
-    except TypeError:
+        if cls is None:
+            return otherwise(fields)
+        if kind == "namedtuple":
+            known = issubclass(cls, tuple) and getattr(cls, "_fields", None) == tuple(fields)
+            return tuple.__new__(cls, fields.values()) if known else otherwise(fields)
+        if kind == "dict":
+            if not issubclass(cls, dict):
+                return otherwise(fields)
+            built = (OrderedDict if issubclass(cls, OrderedDict) else dict).__new__(cls)
+            for key, value in fields.items():
+                built[key] = value
+            return built
+        built = object.__new__(cls)
+        for key, value in fields.items():
+            object.__setattr__(built, key, value)
+        return built
+    except (TypeError, AttributeError):
         return otherwise(fields)
 
 

@@ -126,3 +126,27 @@ def test_where_a_library_cannot_follow_is_not_judged(tmp_path: Path) -> None:
         loaded(-torch.ones(3))
     with pytest.raises(CompileError, match=r"PTC-A030.*NotSupported"):
         ptc.build(root, (-torch.ones(3),), output=tmp_path)
+
+
+class Cache:
+    """Its constructor takes what it does not keep as it is given."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.device, self.dtype = size, torch.device("cpu"), torch.float32
+        self.rows: list[torch.Tensor] = []
+
+
+class Caching(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        cache = Cache(3)
+        cache.rows.append(x * 2 if x.sum() > 0 else x - 1)
+        return x, cache
+
+
+def test_objects_in_results_are_compared_and_made_by_their_attributes(tmp_path: Path) -> None:
+    model = ptc.build(Caching(), (torch.ones(3),), output=tmp_path / "libcaching.so").load()
+    x = -torch.rand(3)
+    _, cache = model(x)
+    assert type(cache) is Cache
+    assert (cache.size, cache.device, cache.dtype) == (3, torch.device("cpu"), torch.float32)
+    torch.testing.assert_close(cache.rows[0], x - 1)
