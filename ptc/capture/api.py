@@ -22,6 +22,7 @@ from ptc.capture import alias_guards, shape_guards, torch_state
 from ptc.capture.binding import argument_names, bind_call
 from ptc.capture.builtins_table import (
     all_tables,
+    linalg_tables,
     numpy_tables,
     operator_tables,
     torch_library_tables,
@@ -55,8 +56,8 @@ from ptc.support.diagnostics import CompileError, InternalError
 
 # Imported for what they register
 _TABLES = (
-    all_tables, numpy_tables, operator_tables, torch_library_tables, torch_state_tables,
-    torch_tables,
+    all_tables, linalg_tables, numpy_tables, operator_tables, torch_library_tables,
+    torch_state_tables, torch_tables,
 )  # fmt: skip
 
 DimSpec = tuple[str, int, int | None]

@@ -281,6 +281,11 @@ def _hash(vm: TorchMachine, tensor: TensorValue) -> Value:
     return vm.call(vm.wrap_fixed(id), [tensor])
 
 
+def _as_function(function: Any) -> Any:
+    """A method that does what a function with a handler does."""
+    return lambda vm, *args, **kwargs: vm.call_builtin(function, list(args), kwargs)
+
+
 _METHOD_HANDLERS: dict[str, Any] = {
     "size": _size,
     "stride": _stride,
@@ -293,6 +298,8 @@ _METHOD_HANDLERS: dict[str, Any] = {
     "__len__": _len,
     "__iter__": _iter,
     "type": _type,
+    "inverse": _as_function(torch.inverse),
+    "cholesky": _as_function(torch.cholesky),
 }
 
 

@@ -14,7 +14,7 @@ from ptc.codegen.cpp import NAME, KernelCode
 from ptc.codegen.cpp_index import index_text, operand_text
 from ptc.codegen.cpp_types import ELEMENT
 from ptc.loops.bounds import Ranges
-from ptc.loops.index import Index
+from ptc.loops.index import Index, product
 from ptc.loops.nodes import Buffer, ExternKernel, Program
 from ptc.support.diagnostics import InternalError
 
@@ -109,11 +109,57 @@ def _topk(writer: _Writer) -> KernelCode:
     return _ordered(writer, "topk", [count, _flag(attrs["largest"]), _flag(attrs["ordered"])])
 
 
+def _linear_algebra(
+    function: str, sizes: Callable[[_Writer], Sequence[Index]], *flags: str
+) -> Callable[[_Writer], KernelCode]:
+    """A call of `function` of ptc_linalg.h with `sizes`, the attributes `flags` and all buffers,
+    which are dense."""
+
+    def write(writer: _Writer) -> KernelCode:
+        arguments = [writer.text(size) for size in sizes(writer)]
+        arguments += [_flag(writer.kernel.attrs[name]) for name in flags]
+        arguments += [f"in{n}" for n in range(len(writer.inputs))]
+        arguments += [f"out{n}" for n in range(len(writer.outputs))]
+        call = f"const int status = {function}(run, {', '.join(arguments)});"
+        return writer.code([call, "if (status) return status;"], {"ptc_linalg.h"})
+
+    return write
+
+
+def _matrices(buffer: Buffer) -> tuple[Index, Index, Index]:
+    """How many matrices a buffer has, their rows and columns."""
+    return product(buffer.shape[:-2]), buffer.shape[-2], buffer.shape[-1]
+
+
+def _order_sizes(writer: _Writer) -> Sequence[Index]:
+    order = writer.outputs[0].shape
+    return product(order[:-1]), order[-1], writer.inputs[0].shape[-1]
+
+
+def _qr_sizes(writer: _Writer) -> Sequence[Index]:
+    q, r = writer.outputs
+    return *_matrices(writer.inputs[0]), q.shape[-1], r.shape[-2]
+
+
 def _flag(value: object) -> str:
     return "true" if value else "false"
 
 
-ROUTINES: Mapping[str, Callable[[_Writer], KernelCode]] = {"sort": _sort, "topk": _topk}
+ROUTINES: Mapping[str, Callable[[_Writer], KernelCode]] = {
+    "sort": _sort,
+    "topk": _topk,
+    "lu": _linear_algebra("lu_factor", lambda writer: _matrices(writer.inputs[0])),
+    "lu_solve": _linear_algebra(
+        "lu_solve", lambda writer: _matrices(writer.inputs[2]), "transposed"
+    ),
+    "lu_order": _linear_algebra("lu_order", _order_sizes),
+    "solve_triangular": _linear_algebra(
+        "solve_triangular", lambda writer: _matrices(writer.inputs[1]),
+        "transposed", "upper", "unit",
+    ),
+    "cholesky": _linear_algebra("cholesky", lambda writer: _matrices(writer.inputs[0])[:2]),
+    "qr": _linear_algebra("qr", _qr_sizes),
+}  # fmt: skip
 
 
 def extern_code(kernel: ExternKernel, program: Program) -> KernelCode:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ptc.loops import linear_algebra
 from ptc.loops.scalar_numpy import Array
 
 Extern = Callable[[Sequence[Array], Sequence[Array], Mapping[str, Any]], None]
@@ -59,3 +60,7 @@ def topk(inputs: Sequence[Array], outputs: Sequence[Array], attrs: Mapping[str, 
     order = np.take(_order(inputs[0], dim, bool(attrs["largest"])), range(attrs["k"]), axis=dim)
     outputs[0][...] = np.take_along_axis(inputs[0], order, dim)
     outputs[1][...] = order
+
+
+for _name, _routine in linear_algebra.ROUTINES.items():
+    extern(_name)(_routine)

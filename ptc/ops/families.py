@@ -20,6 +20,7 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.softmax",
     "ptc.ops.norm",
     "ptc.ops.matmul",
+    "ptc.ops.linalg",
     "ptc.ops.attention",
     "ptc.ops.conv",
     "ptc.ops.pool",

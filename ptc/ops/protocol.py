@@ -146,7 +146,8 @@ class T:
     Floats are normal by default, or uniform in [low, high]; integers and bools are uniform in
     [low, high). `layout`: "contiguous", "transposed" (last two dims swapped in memory), "strided"
     (every second element), "channels_last", "expanded" (stride 0 on size-1-able dim 0). `special`:
-    sprinkle inf, nan, -0.0 and denormals in.
+    sprinkle inf, nan, -0.0 and denormals in. `definite`: matrices that are symmetric and positive
+    definite.
     """
 
     spec: str
@@ -154,6 +155,7 @@ class T:
     high: float | None = None
     layout: str = "contiguous"
     special: bool = False
+    definite: bool = False
 
 
 @dataclass(frozen=True, slots=True)

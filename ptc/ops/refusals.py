@@ -80,14 +80,6 @@ refuses(
     hint="compile the model under torch.no_grad() for inference",
 )
 refuses(
-    aten.linalg_inv_ex.default,
-    aten._linalg_det.default,
-    aten._linalg_slogdet.default,
-    aten._linalg_solve_ex.default,
-    aten.linalg_solve_triangular.default,
-    aten.linalg_cholesky_ex.default,
-    aten.cholesky_solve.default,
-    aten.linalg_lu_factor_ex.default,
     aten.linalg_qr.default,
     aten._linalg_svd.default,
     aten._linalg_eigh.default,

@@ -65,6 +65,15 @@ NO_RULE = {
     "aten.adaptive_max_pool2d.default": "windows of different sizes",
     "aten.adaptive_max_pool3d.default": "windows of different sizes",
     "aten._native_batch_norm_legit.default": "training",
+    "aten._linalg_check_errors.default": "no ONNX operator",
+    "aten.linalg_lu_factor_ex.default": "no ONNX operator",
+    "aten.linalg_lu_solve.default": "no ONNX operator",
+    "aten._linalg_solve_ex.default": "no ONNX operator",
+    "aten.linalg_inv_ex.default": "no ONNX operator",
+    "aten._linalg_det.default": "no ONNX operator",
+    "aten._linalg_slogdet.default": "no ONNX operator",
+    "aten.linalg_solve_triangular.default": "no ONNX operator",
+    "aten.linalg_cholesky_ex.default": "no ONNX operator",
 }
 
 

@@ -69,6 +69,8 @@ def _tensor(t: T, generator: torch.Generator) -> torch.Tensor:
     else:
         unit = torch.rand(shape, generator=generator, dtype=torch.float64)
         values = unit * (t.high - t.low) + t.low
+    if t.definite:
+        values = values @ values.mT + torch.eye(shape[-1])
     tensor = values.to(dtype)
     if t.special:
         flat = tensor.view(-1)
@@ -167,7 +169,7 @@ def _results(graph: torch.fx.Graph, call: torch.fx.Node, value: Any) -> list[tor
     if isinstance(value, torch.Tensor):
         return [call]
     nodes: list[torch.fx.Node] = []
-    for n, item in enumerate(value):
+    for n, item in enumerate(value or ()):
         node = graph.call_function(getitem, (call, n))
         node.meta["val"] = item
         nodes.append(node)
@@ -212,7 +214,7 @@ def reference(op: OpOverload, arguments: Arguments) -> Reference:
 
 
 def _as_tuple(result: Any) -> tuple[torch.Tensor, ...]:
-    return (result,) if isinstance(result, torch.Tensor) else tuple(result)
+    return (result,) if isinstance(result, torch.Tensor) else tuple(result or ())
 
 
 def _precise(value: Any) -> Any:

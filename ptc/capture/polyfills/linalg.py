@@ -1,0 +1,120 @@
+"""Functions of torch that factorise a matrix and raise where it cannot be, in Python: the operator
+that only reports, and the question whether it did. Only ever traced."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import torch
+
+LinAlgError: Any = torch.linalg.LinAlgError  # type: ignore[attr-defined]
+
+
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    result, info = torch.linalg.solve_ex(A, B, left=left)
+    if info.any():
+        singular_system(info, "torch.linalg.solve")
+    return result
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    found = torch.linalg.solve_ex(A, B, left=left)
+    if found[1].any():
+        singular_system(found[1], "torch.linalg.solve_ex")
+    return found
+
+
+def inv(A: Any) -> Any:
+    inverse, info = torch.linalg.inv_ex(A)
+    if info.any():
+        singular_matrix(info, "linalg.inv")
+    return inverse
+
+
+def inverse(input: Any) -> Any:
+    return inv(input)
+
+
+def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+    found = torch.linalg.inv_ex(A)
+    if found[1].any():
+        singular_matrix(found[1], "linalg.inv_ex")
+    return found
+
+
+def cholesky(A: Any, *, upper: bool = False) -> Any:
+    factor, info = torch.linalg.cholesky_ex(A, upper=upper)
+    if info.any():
+        not_definite(info, "linalg.cholesky")
+    return factor
+
+
+def old_cholesky(input: Any, upper: bool = False) -> Any:
+    factor, info = torch.linalg.cholesky_ex(input, upper=upper)
+    if info.any():
+        not_definite(info, "cholesky")
+    return factor
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    found = torch.linalg.cholesky_ex(A, upper=upper)
+    if found[1].any():
+        not_definite(found[1], "linalg.cholesky_ex")
+    return found
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    factors, pivots, info = torch.linalg.lu_factor_ex(A, pivot=pivot)
+    if info.any():
+        zero_pivot(info, "torch.linalg.lu_factor")
+    return torch.return_types.linalg_lu_factor((factors, pivots))  # type: ignore[attr-defined]
+
+
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    found = torch.linalg.lu_factor_ex(A, pivot=pivot)
+    if found[2].any():
+        zero_pivot(found[2], "torch.linalg.lu_factor_ex")
+    return found
+
+
+def singular_system(info: Any, name: str) -> NoReturn:
+    raise LinAlgError(
+        f"{name}: {element(info)}The solver failed because the input matrix is singular."
+    )
+
+
+def singular_matrix(info: Any, name: str) -> NoReturn:
+    raise LinAlgError(
+        f"{name}: {element(info)}The diagonal element {order(info)} is zero, the inversion could "
+        "not be completed because the input matrix is singular."
+    )
+
+
+def not_definite(info: Any, name: str) -> NoReturn:
+    raise LinAlgError(
+        f"{name}: {element(info)}The factorization could not be completed because the input is not "
+        f"positive-definite (the leading minor of order {order(info)} is not positive-definite)."
+    )
+
+
+def zero_pivot(info: Any, name: str) -> NoReturn:
+    at = order(info)
+    raise RuntimeError(
+        f"{name}: {element(info)}U[{at},{at}] is zero and using it on lu_solve would result in a "
+        "division by zero. If you still want to perform the factorization, consider calling "
+        "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+    )
+
+
+def element(info: Any) -> str:
+    """Which matrix of a batch is the first that failed."""
+    return "" if info.dim() == 0 else f"(Batch element {int(_first(info))}): "
+
+
+def order(info: Any) -> int:
+    """Where that matrix failed, counted from 1."""
+    return int(info if info.dim() == 0 else info.flatten().gather(0, _first(info)))
+
+
+def _first(info: Any) -> Any:
+    return (info.flatten() != 0).int().argmax(0, keepdim=True)
