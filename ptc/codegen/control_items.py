@@ -229,6 +229,8 @@ class ItemWriter:
         place = self._of(target)
         if op == "length":
             return [f"{place} = {self._of(first)}.count();"]
+        if op == "same":
+            return [f"{place} = {self._of(first)}.data == {rest[0]}.data;"]
         if op in ("get", "pop"):
             return [f"list_{op}({', '.join(['c', f'&{place}', self._of(first), *rest])});"]
         if op in ("stack", "cat"):

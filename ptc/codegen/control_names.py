@@ -12,6 +12,7 @@ from ptc.codegen.functions import identifier
 from ptc.graph.control import (
     Bind,
     ControlProgram,
+    ListVar,
     NumberKind,
     NumberVar,
     Operand,
@@ -40,6 +41,8 @@ def var_type(var: Var) -> str:
     element = var.element
     if element is str:
         return "List<String>"
+    if isinstance(element, ListVar):
+        return f"List<{var_type(element)}>"
     return f"List<{NUMBER_TYPES[element] if isinstance(element, NumberKind) else 'Tensor'}>"
 
 

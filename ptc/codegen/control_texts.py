@@ -126,8 +126,14 @@ def _number_of_text(op: str, target: str, args: list[str]) -> list[str]:
 def is_quoted(part: Formatted) -> bool:
     """Whether the text of a part has strings in quotes."""
     if isinstance(part.value, ListVar):
-        return part.value.element is str
+        return element_within(part.value) is str
     return isinstance(part.value, TextVar) and part.conversion == "repr"
+
+
+def element_within(var: ListVar) -> object:
+    """What the innermost lists hold."""
+    element = var.element
+    return element_within(element) if isinstance(element, ListVar) else element
 
 
 def tables_of(body: Body) -> Iterator[str]:

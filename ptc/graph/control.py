@@ -61,12 +61,13 @@ class TextVar:
 
 @dataclass(frozen=True, slots=True)
 class ListVar:
-    """A list whose length data decides. `element` is a NumberKind, `str`, or an example tensor:
-    elements have its dtype and rank; a dimension may differ from element to element where `element`
-    has a symbolic size, which then is not bound by anything."""
+    """A list whose length data decides. `element` is a NumberKind, `str`, or an example: a tensor,
+    of which elements have the dtype and rank, where a dimension may differ from element to element
+    if `element` has a symbolic size, which then is not bound by anything; or a list, without a
+    name. Lists in lists are references."""
 
     name: str
-    element: NumberKind | type[str] | torch.Tensor = field(compare=False)
+    element: NumberKind | type[str] | torch.Tensor | ListVar = field(compare=False)
 
 
 Var = TensorVar | NumberVar | TextVar | ListVar
@@ -145,10 +146,11 @@ class ListItem:
     `op`: `new` (target list; args: the first elements), `copy` (a new list with a list's elements),
     `append`, `extend`, `insert` (list, index, value), `set` (list, index, value), `clear`,
     `reverse`; with a target: `get` (list, index), `pop` (list, index), `length`, `slice` (list,
-    start, stop; step 1), `concat` (two lists), `stack` and `cat` (list, dim: a tensor), `find` (a
-    list and a number or text, any number of times: the first index at which each of the lists has
-    the element beside it, -1 if there is none; a NaN among them fails the run). Indices are valid
-    and not negative: the capture has tested them.
+    start, stop; step 1), `concat` (two lists), `same` (two lists: whether they are one), `lengths`
+    (list of lists: their lengths), `flat` (list of lists: the elements of all), `stack` and `cat`
+    (list, dim: a tensor), `find` (a list and a number or text, any number of times: the first index
+    at which each of the lists has the element beside it, -1 if there is none; a NaN among them
+    fails the run). Indices are valid and not negative: the capture has tested them.
     """
 
     op: str

@@ -399,6 +399,12 @@ class _Printer:
                 value = f"{args[0]}[{args[1]}:{args[2]}]"
             case "concat":
                 value = f"{args[0]} + {args[1]}"
+            case "same":
+                value = f"{args[0]} is {args[1]}"
+            case "lengths":
+                value = f"[len(inner) for inner in {args[0]}]"
+            case "flat":
+                value = f"[value for inner in {args[0]} for value in inner]"
             case "stack" | "cat":
                 value = f"torch.{item.op}({', '.join(args)})"
             case "find":

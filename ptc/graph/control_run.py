@@ -424,6 +424,12 @@ class _Interpreter:
                 result = args[0][args[1] : args[2]]
             case "concat":
                 result = args[0] + args[1]
+            case "same":
+                result = args[0] is args[1]
+            case "lengths":
+                result = [len(inner) for inner in args[0]]
+            case "flat":
+                result = [value for inner in args[0] for value in inner]
             case "stack" | "cat":
                 result = getattr(torch, item.op)(args[0], args[1])
             case "find":
@@ -500,6 +506,8 @@ def _is_of(target: Var, value: Any) -> bool:
                 return False
             if isinstance(element, torch.Tensor):
                 return all(isinstance(v, torch.Tensor) and _may_be(element, v) for v in value)
+            if isinstance(element, ListVar):
+                return all(_is_of(element, v) for v in value)
             wanted = str if element is str else type_of_kind(element)  # type: ignore[arg-type]
             return all(type(v) is wanted for v in value)
         case _:

@@ -31,6 +31,8 @@ def element_type(variable: ListVar) -> str:
     element = variable.element
     if element is str:
         return "text"
+    if isinstance(element, ListVar):
+        return var_type(element)
     return element.value if isinstance(element, NumberKind) else type_text(element)
 
 
@@ -41,6 +43,8 @@ def differs(a: Var, b: Var) -> bool:
     if isinstance(a, ListVar) and isinstance(b, ListVar):
         if isinstance(a.element, torch.Tensor) and isinstance(b.element, torch.Tensor):
             return elements_differ(a.element, b.element)
+        if isinstance(a.element, ListVar) and isinstance(b.element, ListVar):
+            return differs(a.element, b.element)
         return a.element is not b.element
     return a != b
 

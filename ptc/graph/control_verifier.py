@@ -351,6 +351,10 @@ class _Verifier:
         self._writable(target.name)
         if item.op == "length":
             _want(target, INT)
+        elif item.op == "same":
+            _want(target, BOOL)
+        elif item.op in ("lengths", "flat"):
+            _verify_unnested(item.op, owner, target)
         elif item.op in ("get", "pop", "stack", "cat"):
             return self._from_list(item, owner, target, defined)
         elif not _same_list(owner, target):
@@ -368,8 +372,7 @@ class _Verifier:
         """An element, or all elements as one tensor."""
         element = owner.element
         if not isinstance(element, torch.Tensor):
-            same = isinstance(target, TextVar) if element is str else _kind(target) is element
-            if item.op not in ("get", "pop") or not same:
+            if item.op not in ("get", "pop") or not _is_element(owner, target):
                 raise _Fault(f"`{target.name}` is {var_type(target)}, not from {var_type(owner)}")
             return with_name(defined, target.name)
         if not isinstance(target, TensorVar):
@@ -426,10 +429,15 @@ _LIST_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "length": ("list",),
     "slice": ("list", "index", "index"),
     "concat": ("list", "list"),
+    "same": ("list", "list"),
+    "lengths": ("list",),
+    "flat": ("list",),
     "stack": ("list", "index"),
     "cat": ("list", "index"),
 }
-_WITH_TARGET = frozenset({"new", "copy", "get", "pop", "length", "slice", "concat", "stack", "cat"})
+_WITH_TARGET = frozenset(_LIST_ARGUMENTS) - {
+    "append", "extend", "insert", "set", "clear", "reverse",
+}  # fmt: skip
 
 
 def _tested(item: Compute, defined: Defined) -> Defined:
@@ -470,12 +478,26 @@ def _verify_element(owner: ListVar, value: Any) -> None:
     element = owner.element
     if isinstance(element, torch.Tensor):
         fits = isinstance(value, TensorVar) and not elements_differ(element, value.fake)
-    elif element is str:
-        fits = isinstance(value, TextVar)
     else:
-        fits = _kind(value) is element
+        fits = _is_element(owner, value)
     if not fits:
         raise _Fault(f"{_shown(value)} does not go into {var_type(owner)}")
+
+
+def _is_element(owner: ListVar, value: Any) -> bool:
+    """Whether an element of a list that holds no tensors has the type of a value."""
+    element = owner.element
+    if isinstance(element, ListVar):
+        return _same_list(element, value)
+    return isinstance(value, TextVar) if element is str else _kind(value) is element
+
+
+def _verify_unnested(op: str, owner: ListVar, target: Var) -> None:
+    inner = owner.element
+    if not isinstance(inner, ListVar):
+        raise _Fault(f"{op} of {var_type(owner)}")
+    if not _same_list(ListVar("", INT) if op == "lengths" else inner, target):
+        raise _Fault(f"`{target.name}` is {var_type(target)}, not the {op} of {var_type(owner)}")
 
 
 def _list(value: Any) -> ListVar:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ptc.graph.program import Const, Leaf, Node, Structure
@@ -135,10 +136,9 @@ def unflatten(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -
         case Const(value):
             return value
         case Node("rows", (child,)):
-            columns = list(dict.fromkeys(leaves(child)))
-            count = len(values[columns[0]])
-            rows = ({leaf: values[leaf][row] for leaf in columns} for row in range(count))
-            return [unflatten(child, row) for row in rows]
+            if not leaves(child):
+                raise CompileError("PTC-A011", "a list of rows has no columns")
+            return list(_column(child, values))
         case Node("mapping", (child,), _, type_name):
             pairs: Any = unflatten(child, values)
             keys, items = [key for key, _ in pairs], [item for _, item in pairs]
@@ -146,6 +146,22 @@ def unflatten(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -
         case Node(kind, children, keys, type_name):
             items = [unflatten(child, values) for child in children]
             return _build(kind, items, keys, type_name)
+
+
+def _column(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -> Iterator[Any]:
+    """What the elements of a list have in one place, where leaves are lists of that: values, or in
+    a node `lists` the lengths of lists and the elements of all. Without leaves there is no end."""
+    match structure:
+        case Leaf(index):
+            return iter(values[index])
+        case Const(value):
+            return itertools.repeat(value)
+        case Node("lists", (lengths, inner)):
+            elements = _column(inner, values)
+            return (list(itertools.islice(elements, n)) for n in _column(lengths, values))
+        case Node(kind, children, keys, type_name):
+            rows = zip(*(_column(child, values) for child in children), strict=False)
+            return (_build(kind, list(row), keys, type_name) for row in rows)
 
 
 def _build(kind: str, items: list[Any], keys: Sequence[Any], type_name: str) -> Any:

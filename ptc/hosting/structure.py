@@ -8,6 +8,7 @@ tuples, others become `Fields`.
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 import sys
@@ -84,7 +85,8 @@ def builder(structure: Json) -> Builder:
     if kind == "list":
         return lambda values: [part(values) for part in parts]
     if kind == "rows":
-        return _rows(parts[0], sorted(set(leaves(structure))))
+        column = _column(structure["children"][0])
+        return lambda values: list(column(values))
     if kind == "mapping":
         return lambda values: _mapping(type_name, parts[0](values))
     if kind == "tuple":
@@ -100,15 +102,24 @@ def builder(structure: Json) -> Builder:
     return build
 
 
-def _rows(part: Builder, columns: Sequence[int]) -> Builder:
-    """A list whose elements take their leaves from lists."""
+def _column(structure: Json) -> Callable[[Any], Iterator[Any]]:
+    """What the elements of a list have in one place, where leaves are lists of that: values, or in
+    a node `lists` the lengths of lists and the elements of all. Without leaves there is no end."""
+    if "leaf" in structure:
+        return lambda values: iter(values[structure["leaf"]])
+    if "const" in structure:
+        value = plain(structure["const"])
+        return lambda _: itertools.repeat(value)
+    parts = [_column(child) for child in structure["children"]]
+    if structure["kind"] == "lists":
 
-    def build(values: Any) -> list[Any]:
-        count = len(values[columns[0]])
-        rows: Any = [{leaf: values[leaf][row] for leaf in columns} for row in range(count)]
-        return [part(row) for row in rows]
+        def divided(values: Any) -> Iterator[Any]:
+            lengths, elements = (part(values) for part in parts)
+            return (list(itertools.islice(elements, count)) for count in lengths)
 
-    return build
+        return divided
+    row = builder({**structure, "children": [{"leaf": n} for n in range(len(parts))]})
+    return lambda values: map(row, zip(*(part(values) for part in parts), strict=False))
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-// Lists whose length data decides: growable arrays of tensors or of numbers, shared by reference.
+// Lists whose length data decides: growable arrays of tensors, strings, numbers or lists, shared by reference.
 //
 // Owns ListData and what programs do with lists. Indices are valid: the generated code has tested them. Knows
 // no text.
@@ -18,7 +18,8 @@ struct ListData {
   char* items;
 };
 
-// A list variable with elements of type T: Tensor, String, int64_t, double or bool. All bits zero: not assigned.
+// A list variable with elements of type T: Tensor, String, int64_t, double, bool or a List. All bits zero: not
+// assigned. A list cannot hold itself, as its type has an end, so that counting references is enough.
 template <class T> struct List {
   ListData* data;
 
@@ -26,14 +27,18 @@ template <class T> struct List {
   int64_t count() const { return data->count; }
 };
 
+template <class T> inline void drop(Control* c, List<T>* list);
+
 namespace detail {
 inline void retain(const Tensor& t) { ++t.storage->refs; }
 inline void retain(const String& s) { ++s.data->refs; }
+template <class T> inline void retain(const List<T>& l) { ++l.data->refs; }
 inline void retain(int64_t) {}
 inline void retain(double) {}
 inline void retain(bool) {}
 inline void unlink(Control* c, Tensor* t) { drop(c, t); }
 inline void unlink(Control* c, String* s) { drop(c, s); }
+template <class T> inline void unlink(Control* c, List<T>* l) { drop(c, l); }
 inline void unlink(Control*, int64_t*) {}
 inline void unlink(Control*, double*) {}
 inline void unlink(Control*, bool*) {}
@@ -138,6 +143,10 @@ inline void list_get(Control* c, Tensor* to, List<Tensor> list, int64_t index) {
 inline void list_get(Control* c, String* to, List<String> list, int64_t index) {
   share(c, to, &list.items()[index]);
 }
+template <class T> inline void list_get(Control* c, List<T>* to, List<List<T>> list, int64_t index) {
+  List<T> const found = list.items()[index];  // `to` may be the last reference to `list`
+  share(c, to, &found);
+}
 template <class T> inline void list_get(Control*, T* to, List<T> list, int64_t index) {
   *to = list.items()[index];
 }
@@ -212,6 +221,25 @@ template <class T> inline int list_slice(Control* c, List<T>* to, List<T> from, 
 }
 template <class T> inline int list_concat(Control* c, List<T>* to, List<T> first, List<T> second) {
   return list_join(c, to, first, 0, first.count(), second);
+}
+// `to` = the lengths of the lists in `from`.
+template <class T> inline int list_lengths(Control* c, List<int64_t>* to, List<List<T>> from) {
+  List<int64_t> made = {};
+  int status = list_create(c, &made);
+  for (int64_t i = 0; i < from.count() && !status; ++i) status = list_append(c, made, from.items()[i].count());
+  if (!status) move(c, to, &made);
+  drop(c, &made);
+  return status;
+}
+// `to` = the elements of all lists in `from`.
+template <class T> inline int list_flat(Control* c, List<T>* to, List<List<T>> from) {
+  List<T> made = {};
+  int status = list_create(c, &made);
+  for (int64_t i = 0; i < from.count() && !status; ++i)
+    status = list_extend(c, made, from.items()[i], 0, from.items()[i].count());
+  if (!status) move(c, to, &made);
+  drop(c, &made);
+  return status;
 }
 // `to` = the list of `count` given elements.
 template <class T> inline int list_new(Control* c, List<T>* to, const T* items, int64_t count) {

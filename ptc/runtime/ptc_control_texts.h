@@ -87,6 +87,15 @@ inline void text_list(Text& to, List<String> list, const CharacterSet& unprintab
   to.add(']');
 }
 
+template <class T> inline void text_list(Text& to, List<List<T>> list, const CharacterSet& unprintable) {
+  to.add('[');
+  for (int64_t i = 0; i < list.count(); ++i) {
+    if (i) to.add(", ");
+    text_list(to, list.items()[i], unprintable);
+  }
+  to.add(']');
+}
+
 // int(s) of a text that it reads.
 inline int text_int(Control* c, int64_t* to, const Span& s, const CharacterSet& zeros) {
   if (!read_int(s, zeros, to)) return STATUS_OK;

@@ -22,6 +22,7 @@ from ptc.graph.structure import (
     to_json,
     unflatten,
 )
+from ptc.hosting.structure import builder
 from ptc.support.diagnostics import CompileError
 
 
@@ -166,5 +167,10 @@ def test_rows_take_one_value_of_each_list() -> None:
     values = [[1.0, 2.0], None, [3, 4]]
     assert unflatten(Node("rows", (row,)), values) == [(3, [1.0, 3], "x"), (4, [2.0, 4], "x")]
     assert unflatten(Node("rows", (row,)), [[], None, []]) == []
+    inner = Node("lists", (Leaf(0), Node("tuple", (Leaf(1), Node("lists", (Leaf(2), Leaf(3)))))))
+    values = [[2, 0, 1], ["a", "b", "c"], [0, 2, 1], [7, 8, 9]]
+    found = [[("a", []), ("b", [7, 8])], [], [("c", [9])]]
+    assert unflatten(Node("rows", (inner,)), values) == found
+    assert builder(to_json(Node("rows", (inner,))))(values) == found
     pairs = Node("mapping", (Node("rows", (Node("tuple", (Leaf(0), Leaf(1))),)),))
     assert unflatten(pairs, [["a", "b"], [1, 2]]) == {"a": 1, "b": 2}

@@ -1,51 +1,39 @@
-"""What a loop carries of dictionaries and sets: the lists that they are of."""
+"""The dictionaries and sets that a loop carries: those that get entries in it are held by variables
+from before the loop on, those that it replaces get variables that each iteration assigns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import entries, lists
-from ptc.capture.control.states import Place, State
+from ptc.capture.control.carried_lists import CarriedLists
+from ptc.capture.control.states import Place
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
-from ptc.capture.values.containers import ListValue
+from ptc.graph.control import Var
 
 if TYPE_CHECKING:
-    from ptc.capture.control.loops import LoopContext
     from ptc.capture.control.machine import ControlMachine
 
 
-class Uncarriable(BaseException):
-    """The content of a location has no lasting form yet."""
-
-    def __init__(self, context: LoopContext, what: str) -> None:
-        super().__init__(what)
-        self.context = context
-        self.what = what
-
-
 class CarriedEntries:
-    """The part of `Carried` that knows of dictionaries and sets."""
+    """Their lists are carried by `carried`; `is_form` tells the lasting forms of the loop."""
 
-    vm: ControlMachine
-    began: int
-    context: LoopContext
-    locations: dict[Hashable, Any]
-    _again: State | None
+    def __init__(
+        self,
+        vm: ControlMachine,
+        carried: CarriedLists,
+        began: int,
+        is_form: Callable[[Value], bool],
+    ) -> None:
+        self._vm = vm
+        self._lists = carried
+        self._began = began
+        self._is_form = is_form
 
-    def _items_left(self, value: Any) -> list[Any]:
-        raise NotImplementedError
-
-    def _hold(self, owner: Any, others: list[list[Any]]) -> None:
-        raise NotImplementedError
-
-    def _is_form(self, value: Value) -> bool:
-        raise NotImplementedError
-
-    def _holds_entries(
-        self, key: Hashable, place: Place, before: dict[Any, Any], content: dict[Any, Any]
-    ) -> bool:
+    def holds(self, place: Place, before: dict[Any, Any], content: dict[Any, Any]) -> bool:
         """Whether a dictionary or set is held by variables: from before the loop on, in place."""
         owner = getattr(place.owner, "owner", None)
         if entries.is_held(before):
@@ -54,46 +42,61 @@ class CarriedEntries:
             not entries.is_held(content) and list(before) == list(content)
         ):
             return False
-        for name in before:
-            self.locations.pop((key, name), None)
-        self._hold_entries(owner, self._columns_left(owner))
+        self._hold(owner, self._items_left(owner))
         return True
 
-    def _hold_entries(self, owner: Any, others: list[list[Any]]) -> None:
-        for column, other in zip(entries.become(self.vm, owner), others, strict=True):
-            self._hold(column, [other])
+    def _hold(self, owner: Any, others: list[list[Any]]) -> None:
+        for column, other in zip(entries.become(self._vm, owner), others, strict=True):
+            self._lists.hold(column, [other])
 
-    def _container(self, now: Any, left: Any, what: str) -> Value | None:
+    def form(self, now: Any, left: Any, what: str) -> Value | None:
         """A dictionary or set that is another one after each iteration, as for lists."""
-        others = self._columns_left(left)
+        others = self._items_left(left)
         for value in (now, left):
             content = entries.content_of(value)
-            if not entries.is_held(content) and born(content) < self.began:
-                self._hold_entries(value, others if value is left else [[] for _ in others])
+            if not entries.is_held(content) and born(content) < self._began:
+                self._hold(value, others if value is left else [[] for _ in others])
         mine = entries.lists_in(entries.content_of(now))
-        try:
-            forms = [
-                lists.common_form(self.vm, [column.items, other]) or lists.EMPTY
-                for column, other in zip(mine, others, strict=True)
-            ]
-        except lists.Unlistable as why:
-            raise Uncarriable(self.context, f"{what}, which would hold {why}") from None
-        pairs = list(zip(mine, forms, strict=True))
-        if self._is_form(now) and all(column.state.form is form for column, form in pairs):
+        forms = [
+            self._lists.form(column, its, what)
+            for column, its in zip(mine, self._columns(left), strict=True)
+        ]
+        if self._is_form(now) and all(form is None for form in forms):
             return None
-        made = [lists.ListState(form, lists.new_vars(self.vm, form)) for form in forms]
-        return entries.like(now, list(map(lists.DataListValue, made)))
+        made: list[Any] = [
+            self._fresh(column) if form is None else form
+            for column, form in zip(mine, forms, strict=True)
+        ]
+        return entries.like(now, made)
 
-    def _columns_left(self, value: Any) -> list[list[Any]]:
-        """The content of a dictionary or set after the iteration, or before the loop."""
-        return [self._items_left(column) for column in self._columns(value)]
+    def _fresh(self, column: Any) -> lists.DataListValue:
+        form = column.state.form
+        return lists.DataListValue(lists.ListState(form, lists.new_vars(self._vm, form)))
+
+    def pairs(self, form: Any, content: Any) -> list[tuple[Var, Callable[[], Any]]]:
+        """What to assign to the variables of a form."""
+        mine = entries.lists_in(entries.content_of(form))
+        both = zip(mine, self._columns(content), strict=True)
+        return [pair for column, its in both for pair in self._lists.pairs(column.state, its)]
+
+    def note_alias(self, form: Any, content: Any) -> None:
+        """A form gets this dictionary or set at the end of an iteration."""
+        mine = entries.lists_in(entries.content_of(form))
+        for column, its in zip(mine, self._columns(content), strict=True):
+            self._lists.note_alias(column, its)
+
+    # -- after an iteration --------------------------------------------------------------------
+
+    def _items_left(self, value: Any) -> list[list[Any]]:
+        """The content after the iteration, or before the loop."""
+        return [self._lists.items_left(column) for column in self._columns(value)]
 
     def _columns(self, value: Any) -> list[Any]:
         """The same as lists, which may have changed."""
         content = entries.content_of(value)
-        cells = self._again.cells if self._again is not None else {}
+        cells = self._lists.again.cells if self._lists.again is not None else {}
         cell = cells.get(Place("dict", content).key())
         content = content if cell is None else cell[1]
         if entries.is_held(content):
             return entries.lists_in(content)
-        return [ListValue(column) for column in entries.columns_of(value, content)]
+        return list(entries.columns_as_lists(self._vm, value, content))

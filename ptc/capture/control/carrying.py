@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.carried_entries import CarriedEntries, Uncarriable
-from ptc.capture.control.list_rows import take
+from ptc.capture.control.carried_entries import CarriedEntries
+from ptc.capture.control.carried_lists import CarriedLists, Uncarriable
 from ptc.capture.control.merging import (
     FOR_MESSAGES,
     NOTHING,
@@ -31,7 +31,7 @@ from ptc.capture.values.births import born, now
 from ptc.capture.values.callables import CellValue, LostValue
 from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.texts import TextValue, is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
@@ -59,16 +59,7 @@ class Location:
     may_be_lost: bool = False  # as nothing tells whether it is asked for again
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A list that variables hold from before the loop on, with its content of before that."""
-
-    owner: Any
-    initial: list[Any]
-    state: lists.ListState
-
-
-class Carried(CarriedEntries):
+class Carried:
     """The locations that a loop carries, with their lasting forms."""
 
     def __init__(self, vm: ControlMachine, frame: Frame, context: LoopContext) -> None:
@@ -79,10 +70,9 @@ class Carried(CarriedEntries):
         self.began = now()
         self.locations: dict[Hashable, Location] = {}
         self.forms: dict[int, Value] = {}  # of an object carried in two locations: one form
-        self._held: dict[int, Held] = {}
-        self._held_more = False
+        self._lists = CarriedLists(vm, context, self.began, self._is_form)
+        self._entries = CarriedEntries(vm, self._lists, self.began, self._is_form)
         self._again: State | None = None  # what the iteration left, while looked at
-        self._made: dict[int, lists.ListState] = {}  # lists of an iteration, while assigned
         live = analyse(frame.code).live(frame.ip)
         self._live = live
 
@@ -90,9 +80,8 @@ class Carried(CarriedEntries):
 
     def begin(self) -> None:
         """Assign what is there before the loop."""
-        self._again = None
-        for held in self._held.values():
-            lists.give(self.vm, held.state, held.initial)
+        self._look_at(None)
+        self._lists.begin()
         pairs: list[tuple[Var, Callable[[], Any]]] = []
         for location in self._distinct():
             pairs += self._pairs(location.form, location.initial)
@@ -113,7 +102,7 @@ class Carried(CarriedEntries):
 
     def assign(self, again: State) -> None:
         """Assign what the iteration left, where it ends."""
-        self._again = again
+        self._look_at(again)
         for leaf in again.leaves:
             with self.vm.at_end_of(leaf):
                 for bind in again.pending:
@@ -122,6 +111,9 @@ class Carried(CarriedEntries):
                 for location in self._distinct():
                     pairs += self._pairs(location.form, location.read(again))
                 self._assign(pairs, at_once=True)
+
+    def _look_at(self, again: State | None) -> None:
+        self._again = self._lists.again = again
 
     def _distinct(self) -> Iterator[Location]:
         seen: set[int] = set()
@@ -132,7 +124,7 @@ class Carried(CarriedEntries):
 
     def _assign(self, pairs: list[tuple[Var, Callable[[], Any]]], *, at_once: bool) -> None:
         """Assign variables; `at_once`: from what all of them held before."""
-        self._made.clear()
+        self._lists.forget_made()
         sources = [(target, source()) for target, source in pairs]
         sources = [(target, source) for target, source in sources if source != target]
         targets = {target.name for target, _ in sources}
@@ -166,37 +158,14 @@ class Carried(CarriedEntries):
             parts = zip(form.items, content.items, strict=True)
             return [pair for mine, its in parts for pair in self._pairs(mine, its)]
         if isinstance(form, lists.DataListValue):
-            return self._list_pairs(form.state, content)
+            return self._lists.pairs(form.state, content)
         if entries.is_container(form):
-            columns = entries.lists_in(entries.content_of(form))
-            both = zip(columns, self._columns(content), strict=True)
-            return [pair for mine, its in both for pair in self._list_pairs(mine.state, its)]
+            return self._entries.pairs(form, content)
         if isinstance(form, ChoiceValue):
             return self._choice_pairs(form, content)
         if isinstance(form, TextValue) and form.var is not None:
             return [(form.var, lambda: vm.text_variable(content))]
         return []
-
-    def _list_pairs(
-        self, form: lists.ListState, content: Any
-    ) -> list[tuple[Var, Callable[[], Any]]]:
-        """A list made in the iteration gets its variables when it is assigned first."""
-
-        items = self._items_left(content)
-
-        def source(number: int) -> Any:
-            if lists.is_state(items):
-                state = lists.converted(self.vm, items[0], form.form)
-            elif id(content) in self._made:
-                state = self._made[id(content)]
-            else:
-                state = lists.ListState(form.form, lists.new_vars(self.vm, form.form))
-                self._made[id(content)] = state
-                lists.give(self.vm, state, items)
-            self.vm.lists.same(form.name, state.name)
-            return state.vars[number]
-
-        return [(var, lambda number=n: source(number)) for n, var in enumerate(form.vars)]
 
     def _choice_pairs(
         self, form: ChoiceValue, content: Value
@@ -224,24 +193,11 @@ class Carried(CarriedEntries):
             return form.var.kind is value.var.kind
         return self.vm.same_alternative(form, value)
 
-    def _items_left(self, value: Any) -> list[Any]:
-        """The content of a list after the iteration, or before the loop."""
-        cells = self._again.cells if self._again is not None else {}
-        cell = cells.get(Place("list", value.items).key())
-        return self._resolved(cell[1] if cell is not None else list(value.items))
-
-    def _resolved(self, items: list[Any]) -> list[Any]:
-        """Elements that are lists, as they are after the iteration."""
-        return [
-            ListValue(self._items_left(item)) if isinstance(item, ListValue) else item
-            for item in items
-        ]
-
     # -- growing -------------------------------------------------------------------------------
 
     def grow(self, again: State) -> bool:
         """Give a form to what the last trace changed. False: nothing was new."""
-        self._again = again
+        self._look_at(again)
         grown = False
         for location in self._changed(again):
             known = self.locations.get(location.key)
@@ -257,8 +213,21 @@ class Carried(CarriedEntries):
                 location.initial = known.initial
             self.locations[location.key] = location
             grown = True
-        more, self._held_more = self._held_more, False
-        return grown or more
+        for location in self._distinct():
+            self._note_alias(location.form, location.read(again))
+        return self._lists.grown() or grown
+
+    def _note_alias(self, form: Value, content: Any) -> None:
+        """What a location gets at the end of an iteration it has in the next one."""
+        if form is content:
+            return
+        if isinstance(form, TupleValue) and isinstance(content, TupleValue):
+            for mine, its in zip(form.items, content.items, strict=False):
+                self._note_alias(mine, its)
+        elif isinstance(form, lists.DataListValue) and lists.is_list(content):
+            self._lists.note_alias(form, content)
+        elif entries.is_container(form):
+            self._entries.note_alias(form, content)
 
     def _lost(self, location: Location, now: Any, left: Any) -> LostValue | None:
         """What stands in a cell for an object of the iteration, for which there is no variable."""
@@ -325,7 +294,9 @@ class Carried(CarriedEntries):
                 may_be_lost=isinstance(place.owner, CellValue) and place.owner.cell is None,
             )
         elif place.kind == "dict":
-            if self._holds_entries(key, place, before, content):
+            if self._entries.holds(place, before, content):
+                for name in before:
+                    self.locations.pop((key, name), None)
                 return
             if list(before) != list(content) and not self.vm.is_cache(place.owner):
                 raise Uncarriable(self.context, "a dictionary with new keys")
@@ -356,28 +327,8 @@ class Carried(CarriedEntries):
             raise Uncarriable(self.context, "a list that grows")
         for position in range(len(before)):
             self.locations.pop((key, position), None)
-        self._hold(owner, [content])
+        self._lists.hold(owner, [content])
         return True
-
-    def _hold(self, owner: Any, others: list[list[Any]]) -> None:
-        """Give a list variables before the loop, wide enough for the content that others have."""
-        vm, known = self.vm, self._held.get(id(owner))
-        initial = known.initial if known is not None else [
-            ListValue(list(item.items)) if isinstance(item, ListValue) else item
-            for item in owner.items
-        ]  # fmt: skip
-        now_held = owner.items if lists.is_state(owner.items) else []
-        others = [self._resolved(other) for other in others]
-        try:
-            form = lists.common_form(vm, [initial, now_held, *others])
-        except lists.Unlistable as why:
-            raise Uncarriable(self.context, f"a list that would hold {why}") from None
-        if known is None:
-            take(vm, owner.items)
-        state = lists.ListState(form or lists.EMPTY, lists.new_vars(vm, form or lists.EMPTY))
-        lists.become(vm, owner, state)
-        self._held[id(owner)] = Held(owner, initial, state)
-        self._held_more = True
 
     def _dict_location(self, key: Hashable, place: Place, name: Any, entry: Any) -> Location:
         journal = self.vm.journal
@@ -430,28 +381,12 @@ class Carried(CarriedEntries):
         if isinstance(now, TupleValue) and isinstance(left, TupleValue):
             return self._tuple(now, left, what)
         if lists.is_list(now) and lists.is_list(left):
-            return self._list(now, left, what)
+            return self._lists.form(now, left, what)
         if entries.alike([now, left]):
-            return self._container(now, left, what)
+            return self._entries.form(now, left, what)
         if is_text(now) and is_text(left) and (is_made(now) or is_made(left)):
             return None if self._is_form(now) and is_made(now) else strings.new(vm)
         return self._choice(now, left, what)
-
-    def _list(self, now: Any, left: Any, what: str) -> Value | None:
-        """A list that is another one after each iteration. Those that were there before the loop
-        are held by variables, so that what else refers to them sees the changes."""
-        items = self._items_left(left)
-        for value in (now, left):
-            if isinstance(value, ListValue) and born(value.items) < self.began:
-                self._hold(value, [items] if value is left else [])
-        try:
-            form = lists.common_form(self.vm, [now.items, items])
-        except lists.Unlistable as why:
-            raise Uncarriable(self.context, f"{what}, a list that would hold {why}") from None
-        form = form or lists.EMPTY
-        if self._is_form(now) and form is now.state.form:
-            return None
-        return lists.DataListValue(lists.ListState(form, lists.new_vars(self.vm, form)))
 
     def _counter(self, now: Any, left: Any, what: str) -> Value | None:
         """How far an iterator is: a plain int before the loop, a number in it."""
@@ -588,3 +523,5 @@ def parts(form: Value) -> Iterator[Value]:
     if isinstance(form, ChoiceValue):
         for alternative in form.alternatives:
             yield from parts(alternative)
+    if entries.is_container(form):
+        yield from entries.lists_in(entries.content_of(form))

@@ -65,14 +65,28 @@ def columns_of(owner: Any, entries: dict[Any, Any]) -> tuple[list[Any], ...]:
     return data_keys.columns_of(entries, 2 if hasattr(owner, "entries") else 1)
 
 
-def become(vm: ControlMachine, owner: Any) -> list[Any]:
+def note_birth(vm: ControlMachine, value: Any) -> None:
+    """An instruction has left this on top of the stack."""
+    if type(value) is ListValue:
+        vm.lists.references.born(value.items)
+    elif type(value) in HELD_AS:
+        vm.lists.references.born(content_of(value))
+
+
+def columns_as_lists(vm: ControlMachine, owner: Any, entries: dict[Any, Any]) -> list[ListValue]:
+    """The lists that a container of known entries would be of."""
+    made = [ListValue(items) for items in columns_of(owner, entries)]
+    for number, column in enumerate(made):
+        vm.lists.references.part(column, content_of(owner), number)
+    return made
+
+
+def become(vm: ControlMachine, owner: Any) -> list[ListValue]:
     """Note that a container is of lists from now on; the lists, of known elements yet."""
     entries = content_of(owner)
-    made: list[Any] = []
-    for items in columns_of(owner, entries):
-        column = ListValue(items)
+    made = columns_as_lists(vm, owner, entries)
+    for column in made:
         column.items.born = born(entries)  # type: ignore[attr-defined]
-        made.append(column)
     vm.journal.replace_dict(entries, dict(zip((KEYS, VALUES), made, strict=False)))
     vm.journal.assign(owner, "__class__", HELD_AS[type(owner)])
     return made

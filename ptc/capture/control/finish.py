@@ -4,6 +4,7 @@ used, and what nothing uses is left out.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from ptc.capture import torch_state
 from ptc.capture.control import dicts, keys, list_forms, lists
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.dicts import DataDictValue
-from ptc.capture.control.list_forms import Form, NumberForm, TensorForm, TupleForm
+from ptc.capture.control.list_forms import Form, ListForm, NumberForm, TensorForm, TupleForm
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
@@ -44,6 +45,7 @@ from ptc.graph.control import (
     If,
     Item,
     ListItem,
+    ListVar,
     MakeText,
     NumberKind,
     NumberVar,
@@ -77,11 +79,12 @@ class _Result(Describer):
         self.outputs: list[ControlOutput] = []
         self.varies = False  # whether there are several structures
         self._numbers: dict[Any, int] = {}
+        self._rows_of: dict[int, Structure] = {}
         self._alive: list[Value] = []
 
     def describe(self, value: Value, path: str) -> Structure:
         value = self.control.settle(value)
-        if isinstance(value, DataListValue) and isinstance(value.state.form, TupleForm):
+        if isinstance(value, DataListValue) and isinstance(value.state.form, (ListForm, TupleForm)):
             return self._rows(value, path)
         if isinstance(value, DataDictValue):
             pairs = self._rows(dicts.as_pairs(value), path)
@@ -124,36 +127,63 @@ class _Result(Describer):
         return found
 
     def _rows(self, value: DataListValue, path: str) -> Structure:
-        """A list of tuples: an output for each of their parts."""
-        found: list[Structure] = []
-        leaves = list_forms.leaves(value.state.form)
-        for number, (var, leaf) in enumerate(zip(value.state.vars, leaves, strict=True)):
-            name = f"{path}.{number}" if path else str(number)
-            if list_forms.holds_texts(leaf):
-                state = lists.ListState(leaf, (var,))
-                var = lists.converted(self.control, state, read=True).vars[0]
-            found.append(self._slot(var, name) if self.varies else self._column(value, var, name))
-        return Node("rows", (self._row(value, value.state.form, iter(found)),))
+        """A list of tuples or lists: an output for each of their parts."""
+        known = self._rows_of.get(id(value))
+        if known is not None and not self.varies:
+            return known
+        state = value.state
+        names = map(str, itertools.count())
+        structure = self._columns(
+            value, state.form, iter(state.vars), (f"{path}.{n}" if path else n for n in names)
+        )
+        self._alive.append(value)
+        return self._rows_of.setdefault(id(value), Node("rows", (structure,)))
 
-    def _column(self, value: Value, var: Var, name: str) -> Structure:
-        key = (id(value), var.name)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.outputs)
-            self._alive.append(value)
-            self.outputs.append(ControlOutput(name, var))
-        return Leaf(self._numbers[key])
-
-    def _row(self, value: DataListValue, form: Form, found: Iterator[Structure]) -> Structure:
-        if isinstance(form, (NumberForm, TensorForm)) or list_forms.holds_texts(form):
-            return next(found)
+    def _columns(
+        self, value: DataListValue, form: Form, variables: Iterator[ListVar], names: Iterator[str]
+    ) -> Structure:
+        """The structure of one element, whose leaves are lists of what all elements have there."""
+        if isinstance(form, ListForm):
+            return self._inner(value, form, variables, names)
         if not isinstance(form, TupleForm):
-            raise not_printed(value)
-        parts = tuple(self._row(value, part, found) for part in form.parts)
+            var = next(variables)
+            if list_forms.holds_texts(form):
+                var = lists.converted(self.control, lists.ListState(form, (var,))).vars[0]
+            elif not isinstance(form, (NumberForm, TensorForm)):
+                raise not_printed(value)
+            return self._column(var, next(names))
+        parts = tuple(self._columns(value, part, variables, names) for part in form.parts)
         fields = getattr(form.klass, "_fields", None)
         if fields is None:
             return Node("list" if form.klass is list else "tuple", parts)
         name = f"{form.klass.__module__}.{form.klass.__qualname__}"
         return Node("namedtuple", parts, tuple(fields), name)
+
+    def _inner(
+        self,
+        value: DataListValue,
+        form: ListForm,
+        variables: Iterator[ListVar],
+        names: Iterator[str],
+    ) -> Structure:
+        """Lists in a list: their lengths, and the elements of all."""
+        writer = self.control.writer
+        mine = [next(variables) for _ in list_forms.leaves(form)]
+        lengths = ListVar(writer.name("l"), NumberKind.INT)
+        writer.add(ListItem("lengths", lengths, (mine[0],)))
+        flat: list[ListVar] = []
+        for var in mine:
+            assert isinstance(var.element, ListVar)
+            flat.append(ListVar(writer.name("l"), var.element.element))
+            writer.add(ListItem("flat", flat[-1], (var,)))
+        first = self._column(lengths, next(names))
+        return Node("lists", (first, self._columns(value, form.element, iter(flat), names)))
+
+    def _column(self, var: Var, name: str) -> Structure:
+        if self.varies:
+            return self._slot(var, name)
+        self.outputs.append(ControlOutput(name, var))
+        return Leaf(len(self.outputs) - 1)
 
     def leaf(self, value: Value, path: str) -> Structure:
         if self.varies:
@@ -211,6 +241,8 @@ def _type_key(var: Var) -> tuple[Any, ...]:
     if isinstance(var, TextVar):
         return ("text",)
     element = var.element
+    if isinstance(element, ListVar):
+        return ("list", _type_key(element))
     if isinstance(element, torch.Tensor):
         return ("list", _type_key(TensorVar("", element)))
     return ("list", element)

@@ -13,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import EXIT, place_flow
+from ptc.capture.control import entries
 from ptc.capture.control.loops import at_header
 from ptc.capture.control.merging import Merger, Unmergeable
 from ptc.capture.control.questions import Fork, Question, impossible
@@ -118,6 +119,8 @@ def _step(
         instruction = frame.instructions[index]
         vm.prepare_operands(frame, instruction)
         stop = frame.handlers[index](vm, frame, instruction)
+        if frame.stack:
+            entries.note_birth(vm, frame.stack[-1])
         if not stop:
             return None
         vm.frame_ends(frame, instruction)

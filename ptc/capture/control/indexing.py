@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import computed, int_range
 from ptc.capture.control.questions import Which
 from ptc.capture.errors import GraphBreak
@@ -129,6 +130,12 @@ def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value)
     if not vm.truth(inside):
         raise vm.raised(IndexError, [message])
     return index
+
+
+def same_object(vm: ControlMachine, one: Value, other: Value) -> bool | None:
+    """`is` where data may decide it; None for all else."""
+    found = lists.one_list(vm, one, other)
+    return same_number(vm, one, other) if found is None else found
 
 
 def same_number(vm: ControlMachine, one: Value, other: Value) -> bool | None:

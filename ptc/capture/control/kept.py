@@ -20,6 +20,7 @@ import torch
 from ptc.capture.control.kept_forms import (
     Choice,
     Constant,
+    Element,
     Form,
     Original,
     Unkept,
@@ -27,6 +28,7 @@ from ptc.capture.control.kept_forms import (
     form_of_real,
     is_simple,
     joined,
+    joined_elements,
 )
 from ptc.capture.control.kept_objects import built, variables_of
 from ptc.capture.control.kept_slots import Place, Table, fits
@@ -60,8 +62,9 @@ if TYPE_CHECKING:
 class Kept:
     """What one capture found, for the next: forms by attribute, names of replaced buffers, and of
     weights that are written in place, generators that are run to their end at once, those of them
-    whose rest is asked for after some of it was, and sizes of inputs (by name, with the size) that
-    are taken apart at the start. `found` counts the forms."""
+    whose rest is asked for after some of it was, sizes of inputs (by name, with the size) that are
+    taken apart at the start, elements of lists by the place where they are made, and whether all
+    lists in lists are references. `found` counts forms and elements."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
@@ -69,7 +72,25 @@ class Kept:
     collected: set[CodeType] = field(default_factory=set[CodeType])
     resumed: set[CodeType] = field(default_factory=set[CodeType])
     splits: dict[tuple[str, int], None] = field(default_factory=dict[tuple[str, int], None])
+    elements: dict[Hashable, Element | None] = field(
+        default_factory=dict[Hashable, "Element | None"]
+    )
+    by_reference: bool = False
     found: int = 0
+
+    def learn(self, site: Hashable, element: Element | None) -> bool:
+        """Lists that are made at a place have such elements, too. Whether that is new."""
+        known = self.elements.get(site)
+        new = joined_elements(known, element)
+        if site in self.elements and new == known:
+            return False
+        self.elements[site] = new
+        self.found += 1
+        return True
+
+    def learn_references(self) -> None:
+        self.by_reference = True
+        self.found += 1
 
     def add(self, key: Hashable, choice: Choice) -> None:
         known = new = self.forms.get(key, ())
@@ -86,7 +107,8 @@ class Kept:
     def copy(self) -> Kept:
         return Kept(
             dict(self.forms), set(self.buffers), set(self.written), set(self.collected),
-            set(self.resumed), dict(self.splits), self.found,
+            set(self.resumed), dict(self.splits), dict(self.elements), self.by_reference,
+            self.found,
         )  # fmt: skip
 
 

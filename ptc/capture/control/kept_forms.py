@@ -17,10 +17,12 @@ import torch
 
 from ptc.capture.control import list_forms
 from ptc.capture.control.arithmetic import KINDS, is_number, number_kind
+from ptc.capture.control.list_forms import EMPTY
 from ptc.capture.control.list_positions import is_empty
-from ptc.capture.control.lists import EMPTY, DataListValue
+from ptc.capture.control.lists import DataListValue
 from ptc.capture.interpreter.wrapping import is_python_class
 from ptc.capture.values.base import Value
+from ptc.capture.values.births import now
 from ptc.capture.values.constants import ConstantValue, is_immutable
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.objects import NO_OBJECT, ObjectValue
@@ -114,7 +116,14 @@ class Columns:
     parts: tuple[Element, ...]
 
 
-Element = Number | Words | Tensor | Names | Columns
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """References to lists, in a list. No session keeps them."""
+
+    element: Element | None
+
+
+Element = Number | Words | Tensor | Names | Columns | Inner
 
 
 # -- of values ------------------------------------------------------------------------------------
@@ -137,7 +146,9 @@ def form_of(vm: ControlMachine, value: Value, original: Any = NO_OBJECT) -> Form
         return Tensor(sizes, value.fake.dtype, value.fake.device)
     if isinstance(value, DataListValue):
         nothing = value.state.form is EMPTY and is_empty(vm, value)
-        element = None if nothing else _element(value.state.form)
+        element = None if nothing else element_of(value.state.form)
+        if _holds_lists(element):
+            raise Unkept("a list of lists")
         return Row(value.klass, value.maxlen, element)
     if isinstance(value, TupleValue) and not value.attrs:
         parts = tuple(choice_of(vm, item) for item in value.items)
@@ -179,7 +190,16 @@ def require_plain(cls: type) -> None:
         raise Unkept(f"an object of class {cls.__qualname__}")
 
 
-def _element(form: list_forms.Form) -> Element:
+def _holds_lists(element: Element | None) -> bool:
+    parts = element.parts if isinstance(element, Columns) else (element,)
+    is_list = isinstance(element, Columns) and element.klass is list
+    return is_list or any(isinstance(part, Inner) for part in parts)
+
+
+def element_of(form: list_forms.Form) -> Element | None:
+    """The form of the elements of a list; None if nothing is put in. Raises Unkept."""
+    if form is EMPTY:
+        return None
     match form:
         case list_forms.NumberForm(kind):
             return Number(kind)
@@ -189,9 +209,10 @@ def _element(form: list_forms.Form) -> Element:
             known = tuple(size if isinstance(size, int) else None for size in sizes)
             return Tensor(known, dtype, device)
         case list_forms.TupleForm(klass, parts):
-            if klass is list:
-                raise Unkept("a list of lists")
-            return Columns(klass, tuple(map(_element, parts)))
+            found = [element_of(part) for part in parts]
+            return Columns(klass, tuple(part for part in found if part is not None))
+        case list_forms.ListForm(element, _):
+            return Inner(element_of(element))
         case list_forms.ObjectForm(alternatives):
             if not all(isinstance(value, ConstantValue) for value in alternatives):
                 raise Unkept("a list of objects")
@@ -211,6 +232,8 @@ def list_form(element: Element | None) -> list_forms.Form:
             return list_forms.TensorForm(sizes, dtype, device)
         case Columns(klass, parts):
             return list_forms.TupleForm(klass, tuple(map(list_form, parts)))
+        case Inner(inner):
+            return list_forms.ListForm(list_form(inner), f"learned {now()}")
         case Names(constants):
             return list_forms.ObjectForm(tuple(ConstantValue(one.value) for one in constants))
 
@@ -294,7 +317,7 @@ def _joined(one: Any, other: Any) -> Form:
         case Items():
             return dataclasses.replace(one, parts=_joined_parts(one.parts, other.parts))
         case Row():
-            return dataclasses.replace(one, element=_joined_elements(one.element, other.element))
+            return dataclasses.replace(one, element=joined_elements(one.element, other.element))
         case Record():
             its = [other.parts[other.names.index(name)] for name in one.names]
             return dataclasses.replace(one, parts=_joined_parts(one.parts, its))
@@ -325,7 +348,7 @@ def _as_row(one: Form, other: Form) -> Row | None:
     if not same or one.klass not in (list, collections.deque):
         return None
     try:
-        element = _joined_elements(_common(one), _common(other))
+        element = joined_elements(_common(one), _common(other))
     except Unkept:
         return None
     return Row(one.klass, one.maxlen, element)
@@ -336,7 +359,7 @@ def _common(form: Items | Row) -> Element | None:
         return form.element
     element: Element | None = None
     for part in form.parts:
-        element = _joined_elements(element, _of_choice(part))
+        element = joined_elements(element, _of_choice(part))
     return element
 
 
@@ -352,12 +375,13 @@ def _of_choice(choice: Choice) -> Element:
                 its = Columns(klass, tuple(map(_of_choice, parts)))
             case _:
                 raise Unkept("lists, or objects, in a list whose length data decides")
-        element = _joined_elements(element, its)
+        element = joined_elements(element, its)
     assert element is not None
     return element
 
 
-def _joined_elements(one: Element | None, other: Element | None) -> Element | None:
+def joined_elements(one: Element | None, other: Element | None) -> Element | None:
+    """The form of elements of both forms. Raises Unkept."""
     if one is None or other is None:
         return other if one is None else one
     if one == other:
@@ -372,11 +396,13 @@ def _joined_elements(one: Element | None, other: Element | None) -> Element | No
             return Names(both)
         case (Words(), Names(names)) | (Names(names), Words()) if all(n.cls is str for n in names):
             return Words()
+        case Inner(mine), Inner(its):
+            return Inner(joined_elements(mine, its))
         case Columns(), Columns() if one.klass is other.klass and len(one.parts) == len(
             other.parts
         ):
             pairs = zip(one.parts, other.parts, strict=True)
-            parts = [_joined_elements(mine, its) for mine, its in pairs]
+            parts = [joined_elements(mine, its) for mine, its in pairs]
             return Columns(one.klass, tuple(part for part in parts if part is not None))
         case _:
             raise Unkept("values of different kinds in one list")

@@ -325,7 +325,7 @@ class Table:
                 lists.require_same_objects(vm, form, items[0].form)
             state = lists.ListState(form, new_vars(vm, form))
         except lists.Unlistable as why:
-            raise lists.refusal(why) from None
+            raise lists.refusal(vm, why) from None
         if value.source is not None:  # what a new session starts with
             lists.give(vm, state, items)
             return state

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 import torch
 
-from ptc.capture.control import list_positions, lists
+from ptc.capture.control import list_elements, list_positions, list_slices, lists
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.dicts import DataDictValue, is_view
 from ptc.capture.control.indexing import ENDLESS
@@ -84,7 +84,7 @@ def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
         return isinstance(args[0], TextValue)
     if not isinstance(args[0], ListValue) or not holdable(args[0]):
         return False
-    if function in (list.insert, list.pop, list.__delitem__, collections.deque.insert):
+    if function in _TAKES_NUMBER:
         return len(args) > 1 and isinstance(args[1], DataNumber)
     return len(args) > 1 and unbounded(vm, args[1]) and id(function) in _TAKES_ITERABLE
 
@@ -261,6 +261,32 @@ for _originals, _search in (
     )
 
 
+@_method(list.__mul__, list.__rmul__)
+def _repeat(vm: ControlMachine, self: Value, count: Value) -> Value:
+    return _repeated(vm, self, count)
+
+
+def _repeated(vm: ControlMachine, self: Value, count: Value) -> Value:
+    if not vm.has_index(count):
+        kind = count.cls.__name__
+        raise vm.type_error(f"can't multiply sequence by non-int of type '{kind}'")
+    return vm.call(vm.wrap_fixed(data_lists.repeated), [self, count])
+
+
+@_method(list.__imul__)
+def _repeat_in_place(vm: ControlMachine, self: Value, count: Value) -> Value:
+    repeated = _repeated(vm, self, count)
+    vm.call_method(self, "clear", [])
+    vm.call_method(self, "extend", [repeated])
+    return self
+
+
+#: Methods of a list of known elements that take a number which data may decide.
+_TAKES_NUMBER = (
+    list.insert, list.pop, list.__delitem__, list.__mul__, list.__rmul__, list.__imul__,
+    collections.deque.insert,
+)  # fmt: skip
+
 _TAKES_ITERABLE = {
     id(list.extend), id(collections.deque.extend), id(list.__iadd__),
     id(collections.deque.__iadd__),
@@ -386,10 +412,10 @@ def unpacked(
     if after is None and list_positions.longer(vm, value, least):
         text = f"too many values to unpack (expected {least})"
         raise vm.exception(ValueError, text)
-    first = [lists.element(vm, value, ConstantValue(i)) for i in range(before)]
+    first = [list_elements.element(vm, value, ConstantValue(i)) for i in range(before)]
     if after is None:
         return first
-    middle = lists.between(vm, value, before, after)
+    middle = list_slices.between(vm, value, before, after)
     last = [vm.getitem(value, ConstantValue(i - after)) for i in range(after)]
     return [*first, middle, *last]
 
@@ -472,6 +498,11 @@ def _unordered(vm: ControlMachine) -> None:
     vm.not_supported("numbers are sorted among which there is NaN")
 
 
+@builtin(data_lists.unequal)
+def _unequal(vm: ControlMachine) -> None:
+    vm.not_supported("lists are compared that both hold NaN")
+
+
 def require_order(vm: ControlMachine, keys: list[Value]) -> None:
     """Where the order of keys with NaN is not this form's: that there is none."""
     if len(keys) < (3 if data_lists.RUNS_DIFFER else data_lists.LONG_SORT):
@@ -509,10 +540,10 @@ def _from_list(vm: ControlMachine, op: str, owner: Any, dim: int) -> Value:
     dim %= rank
     sizes: list[Any] = list(form.sizes)
     sizes[dim : dim + (op == "cat")] = [None]
-    shape = [lists.own_size(vm) if size is None else size for size in sizes]
+    shape = [list_elements.own_size(vm) if size is None else size for size in sizes]
     result = vm.new_tensor(shape, form.dtype, form.device)
     vm.writer.add(ListItem(op, vm.variable(result), (owner.state.vars[0], dim)))
-    lists.bind_sizes(vm, result)
+    list_elements.bind_sizes(vm, result)
     return result
 
 

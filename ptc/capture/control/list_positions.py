@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptc.capture.control.list_forms import EMPTY
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 def length(vm: ControlMachine, owner: DataListValue) -> Value:
     state = owner.state
+    if state.form is EMPTY:
+        return vm.lists.known_length(0)
     known = vm.lists.lengths.get(state.name)
     if known is None:
         target = NumberVar(vm.writer.name("n"), NumberKind.INT)
@@ -29,6 +32,8 @@ def length(vm: ControlMachine, owner: DataListValue) -> Value:
 
 
 def is_empty(vm: ControlMachine, owner: DataListValue) -> bool:
+    if owner.state.form is EMPTY:
+        return True
     known = vm.lists.lengths.get(owner.state.name)
     return known is not None and known.is_constant() and known.constant() == 0
 

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.control import list_rows, lists, tensors
+from ptc.capture.control.list_classes import ListClasses
+from ptc.capture.control.list_forms import Form, Unlistable
+from ptc.capture.control.list_references import References
+from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import TensorVar
+from ptc.graph.control import ListVar, TensorVar
 
 if TYPE_CHECKING:
     from ptc.capture.control.dict_iterators import DataDictIterator
@@ -29,7 +33,8 @@ class Lists:
         self.lengths: dict[str, Value] = {}
         self.sizes: set[str] = set()
         self._owners: dict[int, Any] = {}
-        self._groups: dict[str, set[str]] = {}
+        self.classes = ListClasses()
+        self.references = References(vm)
         self._numbers: dict[int, Value] = {}
         self._pools: dict[torch.dtype, TensorValue] = {}
         self.rows: dict[int, tuple[Any, Value]] = {}  # the outer list and the index of each
@@ -60,7 +65,7 @@ class Lists:
     def forget_lengths(self, name: str | None = None) -> None:
         """The lengths of lists that may be the one called `name` are not known any more; without a
         name, of all."""
-        same = self._groups.get(name, {name}) if name is not None else self.lengths.keys()
+        same = self.classes.names(name) if name is not None else self.lengths.keys()
         rest = {key: known for key, known in self.lengths.items() if key not in same}
         if len(rest) != len(self.lengths):
             self._vm.journal.replace_dict(self.lengths, rest)
@@ -70,15 +75,28 @@ class Lists:
 
     def same(self, one: str, other: str) -> None:
         """Two variables may refer to one list."""
-        group = self._groups.setdefault(one, {one}) | self._groups.setdefault(other, {other})
-        for name in group:
-            self._groups[name] = group
+        self.classes.same(one, other)
 
     def may_be_one(self, one: str, other: str) -> bool:
-        return one == other or other in self._groups.get(one, ())
+        return other in self.classes.names(one)
 
     def alone(self, name: str) -> bool:
-        return len(self._groups.get(name, ())) < 2
+        """Whether one object has the list, and nothing else refers to it."""
+        return self.classes.alone(name)
+
+    # -- new lists -----------------------------------------------------------------------------
+
+    def new(self, form: Form, variables: tuple[ListVar, ...]) -> lists.DataListValue:
+        """A list that was made here, and that nothing else refers to."""
+        return lists.placed(self._vm, lists.ListState(form, variables))
+
+    @staticmethod
+    def reference(form: Form, variables: tuple[ListVar, ...]) -> lists.DataListValue:
+        """A list that others refer to, too."""
+        return lists.DataListValue(lists.ListState(form, variables))
+
+    def refusal(self, why: Unlistable) -> GraphBreak:
+        return lists.refusal(self._vm, why)
 
     # -- rows ----------------------------------------------------------------------------------
 
@@ -103,14 +121,14 @@ class Lists:
 
     def forget_rows(self, name: str | None = None) -> None:
         """Elements have other positions, or are other ones."""
-        same = self._groups.get(name, {name}) if name is not None else self.marks.keys()
+        same = self.classes.names(name) if name is not None else self.marks.keys()
         rest = {key: known for key, known in self.marks.items() if key not in same}
         if len(rest) != len(self.marks):
             self._vm.journal.replace_dict(self.marks, rest)
 
     def lose_rows(self, name: str | None = None, but: Any = None) -> None:
         """Rows of lists that may be the one called `name`, or of all, are not to be read."""
-        same = self._groups.get(name, {name}) if name is not None else None
+        same = self.classes.names(name) if name is not None else None
         for row in self._alive:
             if row is but or type(row) is not list_rows.RowValue:
                 continue

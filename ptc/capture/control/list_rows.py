@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 
+def another_name(vm: ControlMachine) -> GraphBreak:
+    """Raises Restart where lists in lists as references would do."""
+    vm.lists.references.reconsider(True)
+    return GraphBreak(
+        "PTC-B006",
+        "a list that was put into a list whose length data decides is used by another name, or "
+        "after another row was written",
+        "read it at its index in the outer list where it is used",
+    )
+
+
 class TakenList(Instance):
     """A list that is known only as an element of another. Has the layout of a SequenceValue."""
 
@@ -32,12 +43,8 @@ class TakenList(Instance):
     def describe(self) -> str:
         return "a list that was put into a list whose length data decides"
 
-    def _refuse(self, *_: Any) -> Any:
-        raise GraphBreak(
-            "PTC-B006",
-            f"{self.describe()} is used by another name, or after another row was written",
-            "read it at its index in the outer list where it is used",
-        )
+    def _refuse(self, vm: ControlMachine, *_: Any) -> Any:
+        raise another_name(vm)
 
     truth = length = getitem = setitem = delitem = contains = iterate = append = _refuse  # type: ignore[assignment]
     assign = binary = compare = _refuse  # type: ignore[assignment]
@@ -51,13 +58,14 @@ class RowValue(ListValue):
     def assign(self, vm: ControlMachine, items: list[Value]) -> None:  # type: ignore[override]
         owner, index = vm.lists.rows[id(self)]
         if len(items) != len(self.items):
+            vm.lists.references.reconsider(True)
             raise GraphBreak(
                 "PTC-B006",
                 "the length of a list changes that is in a list whose length data decides",
                 "use tuples of one length, or tensors",
             )
         if not vm.lists.is_current(self, owner.state.name):
-            TakenList._refuse(self)  # type: ignore[arg-type]
+            raise another_name(vm)
         vm.lists.widen(owner, ListValue(list(items)))
         form = owner.state.form
         assert isinstance(form, TupleForm)
@@ -85,8 +93,20 @@ def taken(items: Sequence[Any]) -> list[Any]:
     return [item for item in items if isinstance(item, ListValue)]
 
 
+def require_once(
+    vm: ControlMachine, rows: Sequence[Any], owner: Any, known: dict[int, tuple[Any, Any]]
+) -> None:
+    """Lists are kept in place in `owner`, each in one place; `known` has those of others."""
+    if len({id(row) for row in rows}) < len(rows):
+        raise another_name(vm)
+    for row in rows:
+        if known.setdefault(id(row), (row, owner))[1] is not owner:
+            raise another_name(vm)
+
+
 def take(vm: ControlMachine, items: Sequence[Any]) -> None:
     """Lists were put in: they are no lists of their own any more."""
+    require_once(vm, taken(items), None, {})
     for item in taken(items):
         vm.journal.assign(item, "__class__", TakenList)
 
@@ -95,6 +115,13 @@ def row(vm: ControlMachine, owner: Any, index: Value, parts: list[Value]) -> Row
     result = RowValue(parts)
     vm.lists.add_row(result, owner, index)
     return result
+
+
+def one_row(vm: ControlMachine, one: Value, other: Value) -> bool | None:
+    """`is` of lists in lists; None for all else."""
+    if one is other or not all(isinstance(value, (RowValue, TakenList)) for value in (one, other)):
+        return None
+    raise another_name(vm)
 
 
 def mark() -> Value:

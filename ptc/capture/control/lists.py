@@ -9,28 +9,33 @@ changes.
 from __future__ import annotations
 
 import collections
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.list_elements import element
 from ptc.capture.control.list_forms import (
+    EMPTY,
     Form,
+    ListForm,
     NumberForm,
     ObjectForm,
     TensorForm,
     TextForm,
     Unlistable,
-    built,
     form_of,
     holds_texts,
     joined,
-    leaves,
     new_vars,
     operands,
+    require_same_objects,
+    same_form,
     text_of,
 )
 from ptc.capture.control.list_positions import bound, is_empty, length, longer, valid_index
-from ptc.capture.control.list_rows import has_rows, row, take
+from ptc.capture.control.list_rows import has_rows, one_row, take
+from ptc.capture.control.list_slices import copied, sliced
 from ptc.capture.control.perhaps import Perhaps
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import data_lists
@@ -40,20 +45,15 @@ from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.containers import ListValue, SequenceIterator
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.objects import Instance
-from ptc.capture.values.texts import TextValue
-from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import (
     Assign,
-    Formatted,
     ListItem,
     ListVar,
     NumberKind,
     NumberVar,
     Operand,
     TextItem,
-    TextVar,
 )
-from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -62,9 +62,6 @@ _REMEDY = (
     "keep numbers of one type, or tensors of one dtype and number of dimensions, in a list whose "
     "length data decides"
 )
-
-
-EMPTY = NumberForm(NumberKind.INT)  # of lists that nothing is put in
 
 
 class ListState(Value):
@@ -135,21 +132,27 @@ class DataListValue(Instance):
     def text_variable(self, vm: ControlMachine) -> ListVar:
         """The variable to format or to return."""
         if holds_texts(self.state.form):
-            return converted(vm, self.state, read=True).vars[0]
-        if not isinstance(self.state.form, (NumberForm, TensorForm)):
+            return converted(vm, self.state).vars[0]
+        innermost = self.state.form
+        while isinstance(innermost, ListForm):
+            innermost = innermost.element
+        if not isinstance(innermost, (NumberForm, TensorForm, TextForm)):
             raise not_printed(self)
         return self.state.vars[0]
 
     def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
         if op in ("==", "!=") and isinstance(other, ListValue) and not other.items:
             return ConstantValue(longer(vm, self, 0) == (op == "!="))
-        if not is_list(other):
+        if not is_list(self) or not is_list(other):
             return None
-        raise GraphBreak(
-            "PTC-B006",
-            f"{self.describe()} is compared with another list",
-            "compare the lengths and the elements in a loop",
-        )
+        left, right = (other, self) if reflected else (self, other)
+        if op in ("==", "!="):
+            equal = vm.call(vm.wrap_fixed(data_lists.equal), [left, right])
+            return equal if op == "==" else _not(vm, equal)
+        if op in (">", "<="):
+            left, right = right, left
+        less = vm.call(vm.wrap_fixed(data_lists.less), [left, right])
+        return less if op in ("<", ">") else _not(vm, less)
 
     # -- changing ------------------------------------------------------------------------------
 
@@ -186,6 +189,10 @@ class DataListValue(Instance):
         pop(vm, self, index)
 
 
+def _not(vm: ControlMachine, value: Value) -> Value:
+    return vm.call(vm.wrap_fixed(operator.not_), [value])
+
+
 def not_printed(owner: DataListValue) -> GraphBreak:
     return GraphBreak(
         "PTC-B011",
@@ -204,10 +211,33 @@ def is_state(items: Sequence[Any]) -> bool:
     return len(items) == 1 and isinstance(items[0], ListState)
 
 
-def refusal(why: Unlistable) -> GraphBreak:
+def refusal(vm: ControlMachine, why: Unlistable) -> GraphBreak:
+    """Raises Restart where lists in lists as references would do."""
+    vm.lists.references.reconsider(why.by_reference)
     return GraphBreak(
         "PTC-B006", f"a list whose length data decides would hold {why}", _REMEDY
     )  # fmt: skip
+
+
+def one_list(vm: ControlMachine, one: Value, other: Value) -> bool | None:
+    """`is` of lists that variables hold; None for all else."""
+    if not isinstance(one, DataListValue) or not isinstance(other, DataListValue):
+        return one_row(vm, one, other)
+    first, second = one.state, other.state
+    if one is other or first is second:
+        return True
+    classes = vm.lists.classes
+    if classes.of(first.name) is not classes.of(second.name):
+        return False
+    if not same_form(vm, first.form, second.form):
+        return False
+    key = ("one list", first.name, second.name)
+    known = vm.computed.get(key)
+    if known is None:
+        known = DataNumber(NumberVar(vm.writer.name("n"), NumberKind.BOOL))
+        vm.writer.add(ListItem("same", known.var, (first.vars[0], second.vars[0])))
+        vm.journal.put(vm.computed, key, known)
+    return vm.truth(known)
 
 
 # -- becoming one ---------------------------------------------------------------------------------
@@ -218,7 +248,7 @@ def common_form(vm: ControlMachine, contents: Sequence[Sequence[Any]]) -> Form |
     form: Form | None = None
     for items in contents:
         for item in items:
-            its = item.form if isinstance(item, ListState) else form_of(vm, item)
+            its = item.form if isinstance(item, ListState) else form_of(vm, item, form)
             form = its if form is None else joined(vm, form, its)
     for items in contents:
         if is_state(items) and form is not None:
@@ -226,8 +256,42 @@ def common_form(vm: ControlMachine, contents: Sequence[Sequence[Any]]) -> Form |
     return form
 
 
+def new_state(vm: ControlMachine, form: Form, owner: Any) -> ListState:
+    """New variables for the list of an object."""
+    state = ListState(form, new_vars(vm, form))
+    place = vm.lists.references.site_of(owner)
+    vm.lists.classes.note(state.name, id(owner.items), place)
+    return state
+
+
+def placed(vm: ControlMachine, state: ListState, klass: type = list) -> DataListValue:
+    """A list that was made here, and that nothing else refers to."""
+    result = DataListValue(state, klass)
+    site = vm.lists.references.here()
+    vm.lists.classes.note(state.name, id(result.items), site)
+    form = vm.lists.references.form_at(site, state.form)
+    assert form is not None
+    if form is not state.form and not same_form(vm, form, state.form):
+        replace(vm, result, form, [state])
+    return result
+
+
+def replace(vm: ControlMachine, owner: Any, form: Form, items: Sequence[Any]) -> None:
+    """Give a list new variables, with these `items`, and note that it has them from now on."""
+    new = new_state(vm, form, owner)
+    count = vm.lists.lengths.get(owner.state.name) if is_state(owner.items) else None
+    give(vm, new, items)
+    become(vm, owner, new)
+    if count is not None:
+        vm.journal.put(vm.lists.lengths, new.name, count)
+
+
 def give(vm: ControlMachine, state: ListState, items: Sequence[Any]) -> None:
     """Write what gives `state` the content `items`, known elements or another state."""
+    if is_state(items):
+        vm.lists.references.require_alike(state, items[0])
+        if items[0].form is EMPTY and state.form is not EMPTY:
+            items = []
     if is_state(items):
         source_state = converted(vm, items[0], state.form)
         for target, source in zip(state.vars, source_state.vars, strict=True):
@@ -253,16 +317,12 @@ def _give_one(vm: ControlMachine, state: ListState, value: Value) -> None:
         vm.writer.add(ListItem("append", None, (var, part)))
 
 
-def converted(
-    vm: ControlMachine, state: ListState, form: Form | None = None, *, read: bool = False
-) -> ListState:
+def converted(vm: ControlMachine, state: ListState, form: Form | None = None) -> ListState:
     """A list of known strings as one of strings that data decides, for a list of that form: a new
-    one, so that nothing else may refer to it unless it is only `read`. Other lists as they are."""
+    one, which nothing that was put in the other later is in. Other lists as they are."""
     form = TextForm() if form is None else form
     if not isinstance(form, TextForm) or not isinstance(state.form, ObjectForm):
         return state
-    if not read and not vm.lists.alone(state.name):
-        raise refusal(Unlistable("strings, some of which data decides, and is in use elsewhere"))
     made = ListState(form, new_vars(vm, form))
     texts = [alternative.constant() for alternative in state.form.alternatives]
     vm.writer.add(TextItem("choose", made.vars[0], (state.vars[0], *texts)))
@@ -281,25 +341,32 @@ def as_texts(vm: ControlMachine, owner: DataListValue) -> DataListValue | None:
 
 def make(vm: ControlMachine, values: Sequence[Value], form: Form, klass: type = list) -> Any:
     """A new list of known elements, held by variables."""
-    result = DataListValue(ListState(form, new_vars(vm, form)), klass)
-    give(vm, result.state, values)
+    state = ListState(form, new_vars(vm, form))
+    give(vm, state, values)
     take(vm, values)
-    return result
+    return placed(vm, state, klass)
 
 
-def hold(vm: ControlMachine, value: Any, others: Sequence[Sequence[Any]] = ()) -> None:
+def hold(
+    vm: ControlMachine,
+    value: Any,
+    others: Sequence[Sequence[Any]] = (),
+    wide: Form | None = None,
+) -> None:
     """Make a list of known elements one that variables hold, wide enough for `others`."""
     if isinstance(value, DataListValue):
         return
     try:
         form = common_form(vm, [value.items, *others])
+        form = vm.lists.references.form_at(vm.lists.references.site_of(value), form) or EMPTY
+        if wide is not None:
+            form = joined(vm, wide, form)
     except Unlistable as why:
-        raise refusal(why) from None
-    if form is None:
-        form = EMPTY
+        raise refusal(vm, why) from None
     items = list(value.items)
-    become(vm, value, ListState(form, new_vars(vm, form)))
-    give(vm, value.state, items)
+    name = vm.lists.references.name_of(value)
+    replace(vm, value, form, items)
+    vm.lists.same(value.state.name, name)
     take(vm, items)
 
 
@@ -321,54 +388,35 @@ def widened(vm: ControlMachine, owner: DataListValue, value: Value) -> Value:
     """An element about to be put in: the list is made wide enough for it."""
     state = owner.state
     try:
-        its = form_of(vm, value)
+        its = form_of(vm, value, state.form)
     except Unlistable:
         value = vm.settle(value)
         try:
-            its = form_of(vm, value)
+            its = form_of(vm, value, state.form)
         except Unlistable as why:
-            raise refusal(why) from None
+            raise refusal(vm, why) from None
+    widen(vm, owner, its)
+    return value
+
+
+def widen(vm: ControlMachine, owner: DataListValue, its: Form) -> None:
+    """Make a list wide enough for elements of a form."""
+    state = owner.state
     content: list[Any] = [state]
     try:
         form = joined(vm, state.form, its)
     except Unlistable as why:
         if not is_empty(vm, owner) or not vm.lists.alone(state.name):
-            raise refusal(why) from None
+            raise refusal(vm, why) from None
         form, content = its, []
-    if form is not state.form:
-        new = ListState(form, new_vars(vm, form))
-        give(vm, new, content)
-        count = vm.lists.lengths.get(state.name)
-        become(vm, owner, new)
-        if count is not None:
-            vm.journal.put(vm.lists.lengths, new.name, count)
-    return value
+    if form is state.form:
+        return
+    if not vm.lists.alone(state.name):
+        vm.lists.references.learn([state.name], form)
+    replace(vm, owner, form, content)
 
 
 # -- new lists from lists -------------------------------------------------------------------------
-
-
-def sliced(vm: ControlMachine, owner: DataListValue, key: SliceValue) -> Value:
-    """`owner[start:stop:step]`, step 1 or -1 over everything."""
-    start, stop, step = key.parts
-    if owner.noun == "deque":
-        raise vm.type_error("sequence index must be integer, not 'slice'")
-    one = step.cls is type(None) or (step.is_constant() and step.constant() == 1)
-    everything = start.cls is type(None) and stop.cls is type(None)
-    if not one:
-        if everything and step.is_constant() and step.constant() == -1:
-            result = copied(vm, owner)
-            reverse(vm, result)
-            return result
-        raise GraphBreak(
-            "PTC-B006",
-            f"a slice with a step of {owner.describe()}",
-            "take the elements in a loop",
-        )
-    first = bound(vm, owner, start, ConstantValue(0))
-    last = bound(vm, owner, stop, length(vm, owner))
-    last = _at_least(vm, last, first)
-    return _derived(vm, owner.state, "slice", [operand(vm, first), operand(vm, last)])
 
 
 def slice_by_data(vm: ControlMachine, obj: Value, key: Value) -> Value | None:
@@ -384,44 +432,6 @@ def slice_by_data(vm: ControlMachine, obj: Value, key: Value) -> Value | None:
     except Unlistable:
         return None
     return sliced(vm, make(vm, obj.items, form or EMPTY), key)
-
-
-def between(vm: ControlMachine, owner: DataListValue, before: int, after: int) -> Value:
-    """The elements but for some at both ends, which are there."""
-    last = vm.binary("-", length(vm, owner), ConstantValue(after))
-    return _derived(vm, owner.state, "slice", [before, operand(vm, last)])
-
-
-def _at_least(vm: ControlMachine, number: Value, least: Value) -> Value:
-    if least.is_constant() and least.constant() == 0:
-        return number
-    if number.is_constant() and least.is_constant():
-        return ConstantValue(max(number.constant(), least.constant()))
-    return vm.arithmetic("max", [number, least])
-
-
-def _derived(vm: ControlMachine, state: ListState, op: str, rest: Sequence[Any]) -> DataListValue:
-    """A new list by an operation on each of the variables."""
-    if has_rows(state.form):
-        raise refusal(Unlistable("lists that are in another list too"))
-    made = tuple(ListVar(vm.writer.name("l"), var.element) for var in state.vars)
-    for number, (target, var) in enumerate(zip(made, state.vars, strict=True)):
-        args = [arg.vars[number] if isinstance(arg, ListState) else arg for arg in rest]
-        vm.writer.add(ListItem(op, target, (var, *args)))
-    return DataListValue(ListState(state.form, made))
-
-
-def copied(vm: ControlMachine, owner: Any) -> DataListValue:
-    result = _derived(vm, owner.state, "copy", [])
-    result.klass, result.maxlen = owner.klass, owner.maxlen
-    _take_length(vm, result, owner)
-    return result
-
-
-def _take_length(vm: ControlMachine, result: DataListValue, owner: DataListValue) -> None:
-    known = vm.lists.lengths.get(owner.state.name)
-    if known is not None:
-        vm.journal.put(vm.lists.lengths, result.state.name, known)
 
 
 def added(vm: ControlMachine, parts: list[Value]) -> Value:
@@ -440,61 +450,8 @@ def as_held(vm: ControlMachine, value: Any, others: Sequence[Any] = ()) -> Any:
     try:
         form = common_form(vm, [value.items, *(other.items for other in others)])
     except Unlistable as why:
-        raise refusal(why) from None
+        raise refusal(vm, why) from None
     return make(vm, value.items, form or EMPTY)
-
-
-# -- elements -------------------------------------------------------------------------------------
-
-
-def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "get") -> Value:
-    """The element at a valid index."""
-    position = operand(vm, index)
-    variables = iter(owner.state.vars)
-    found: list[tuple[ListVar, Any]] = []
-
-    def part(leaf: Form) -> Value:
-        var = next(variables)
-        value = _target(vm, leaf)
-        found.append((var, value))
-        return value
-
-    def one_row(form: Form, parts: list[Value]) -> Value:
-        return ListValue(parts) if op == "pop" else row(vm, owner, index, parts)
-
-    result = built(owner.state.form, part, one_row)
-    for var, value in found:
-        target = vm.variable(value) if isinstance(value, TensorValue) else value.var
-        vm.writer.add(ListItem(op, target, (var, position)))
-        if isinstance(value, TensorValue):
-            bind_sizes(vm, value)
-            vm.lists.shares(value)
-    return result
-
-
-def _target(vm: ControlMachine, leaf: Form) -> Any:
-    """A value in a variable of its own for what is read from a list."""
-    if isinstance(leaf, TextForm):
-        return TextValue((Formatted(TextVar(vm.writer.name("text"))),))
-    if not isinstance(leaf, TensorForm):
-        kind = leaf.kind if isinstance(leaf, NumberForm) else NumberKind.INT
-        return DataNumber(NumberVar(vm.writer.name("n"), kind))
-    sizes = [own_size(vm) if size is None else size for size in leaf.sizes]
-    return vm.new_tensor(sizes, leaf.dtype, leaf.device)
-
-
-def own_size(vm: ControlMachine) -> Any:
-    """A symbol for a size that is read off an element."""
-    size = vm.new_size()
-    vm.lists.sizes.add(str(expression_of(size)))
-    return size
-
-
-def bind_sizes(vm: ControlMachine, value: TensorValue) -> None:
-    """Give the symbols their values, right after the tensor was assigned."""
-    for bind in vm.bindings(vm.variable(value)):
-        if bind.symbol in vm.lists.sizes:
-            vm.writer.compute(bind)
 
 
 # -- changes --------------------------------------------------------------------------------------
@@ -544,30 +501,21 @@ def reverse(vm: ControlMachine, owner: DataListValue) -> None:
 def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
     """Put in all elements of another list."""
     if isinstance(other, DataListValue) and has_rows(other.state.form):
-        raise refusal(Unlistable("lists that are in another list too"))
+        raise refusal(vm, Unlistable("lists that are in another list too", by_reference=True))
     if not isinstance(other, DataListValue):
         for item in list(other.items):
             owner.append(vm, item)
         return
-    content: list[Any] = [owner.state]
-    try:
-        form = joined(vm, owner.state.form, other.state.form)
-    except Unlistable as why:
-        if is_empty(vm, other):
-            return
-        if not is_empty(vm, owner) or not vm.lists.alone(owner.state.name):
-            raise refusal(why) from None
-        form, content = other.state.form, []
+    if is_empty(vm, other):
+        return
     if owner.maxlen is not None:
         raise GraphBreak("PTC-B006", "a deque with a bound is extended by a list of unknown length")
+    widen(vm, owner, other.state.form)
     try:
-        require_same_objects(vm, form, other.state.form)
+        require_same_objects(vm, owner.state.form, other.state.form)
     except Unlistable as why:
-        raise refusal(why) from None
-    if form is not owner.state.form:
-        new = ListState(form, new_vars(vm, form))
-        give(vm, new, content)
-        become(vm, owner, new)
+        raise refusal(vm, why) from None
+    vm.lists.references.require_same_references(owner.state.form, other.state.form)
     mine, its = vm.lists.lengths.get(owner.state.name), vm.lists.lengths.get(other.state.name)
     source_state = converted(vm, other.state, owner.state.form)
     for var, source in zip(owner.state.vars, source_state.vars, strict=True):
@@ -576,18 +524,6 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
     if mine is not None and its is not None:
         vm.journal.put(vm.lists.lengths, owner.state.name, vm.binary("+", mine, its))
     vm.list_changed(owner)  # type: ignore[arg-type]
-
-
-def require_same_objects(vm: ControlMachine, form: Form, other: Form) -> None:
-    """Objects are kept by number: a list that has some keeps their numbers. Raises Unlistable."""
-    for mine, its in zip(leaves(form), leaves(other), strict=True):
-        if not isinstance(its, ObjectForm) or isinstance(mine, TextForm):
-            continue
-        assert isinstance(mine, ObjectForm)
-        first = mine.alternatives[: len(its.alternatives)]
-        pairs = zip(first, its.alternatives, strict=True)
-        if not all(vm.same_alternative(a, b) for a, b in pairs):
-            raise Unlistable("different objects in two lists")
 
 
 def _set_length(vm: ControlMachine, owner: DataListValue, count: Value | None, change: int) -> None:

@@ -93,6 +93,7 @@ def _enter(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Outco
             back()
         except Uncarriable as refused:
             if refused.context is not context or peel == _MOST_PEELED:
+                vm.lists.references.reconsider(refused.by_reference)
                 raise _refusal(refused) from None
             back()
             continue
@@ -158,6 +159,7 @@ def _traced(
         vm.writer.flush()
         carried.begin()
         inner.began = now()
+        united = vm.lists.classes.mark()
         body = Body()
         vm.loops.append(inner)
         try:
@@ -171,7 +173,8 @@ def _traced(
         if again is None:
             vm.writer.body.items.extend(body.items)  # it never comes back: no loop
             return outcome
-        if not carried.grow(again):
+        grown = carried.grow(again)
+        if not grown and not vm.lists.classes.united_since(united, inner.began):
             break
     else:
         raise GraphBreak("PTC-B017", "what a loop carries does not settle")

@@ -449,7 +449,7 @@ class ControlMachine(TorchMachine):
 
     def is_same(self, left: Value, right: Value) -> bool:
         left, right = self.settle(left), self.settle(right)
-        same = indexing.same_number(self, left, right)
+        same = indexing.same_object(self, left, right)
         return super().is_same(left, right) if same is None else same
 
     def iterate(self, obj: Value) -> Value:

@@ -12,8 +12,9 @@ from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.facts import Facts
-from ptc.capture.control.list_rows import TakenList, taken
-from ptc.capture.control.merging_entries import EntriesMerger, Unmergeable
+from ptc.capture.control.list_rows import TakenList
+from ptc.capture.control.merging_entries import MergedEntries
+from ptc.capture.control.merging_lists import MergedLists, Unmergeable
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
@@ -55,7 +56,7 @@ def is_counter(place: Place) -> bool:
     return place.kind == "attribute" and place.name in _COUNTERS and iterates
 
 
-class Merger(EntriesMerger):
+class Merger:
     """Merges states that meet at one place. A pair of values met twice gives one result, so that
     what was one object in each arm stays one object."""
 
@@ -67,7 +68,8 @@ class Merger(EntriesMerger):
         self._alive: list[Any] = []
         self.pending: list[Bind] = []
         self._cells: dict[Hashable, tuple[Place, Any]] = {}
-        self._taken: list[Any] = []
+        self.lists = MergedLists(vm, states, self.began, self._cells)
+        self.entries = MergedEntries(vm, states, self.began, self._cells, self.lists)
 
     # -- states --------------------------------------------------------------------------------
 
@@ -84,8 +86,7 @@ class Merger(EntriesMerger):
         for state in states:
             for key, (place, _) in state.cells.items():
                 places.setdefault(key, place)
-        cells: dict[Hashable, tuple[Place, Any]] = {}
-        self._cells = cells
+        cells = self._cells
         for key, place in places.items():
             before = place.read()
             if born(place.owner) > self.began:
@@ -111,7 +112,7 @@ class Merger(EntriesMerger):
             if place.kind == "dict" and entries.is_held(content):
                 owner = Place("attribute", place.owner.owner, "__class__")
                 cells[owner.key()] = (owner, entries.held_class(place.owner.owner))
-        for value in self._taken:
+        for value, _ in self.lists.taken.values():
             place = Place("attribute", value, "__class__")
             cells[place.key()] = (place, TakenList)
 
@@ -233,7 +234,7 @@ class Merger(EntriesMerger):
                 if all(key in other and same_fact(other[key], fact) for other in rest)
             }
         if any(map(entries.is_held, contents)):
-            return self._held_entries(place.owner.owner, contents)
+            return self.entries.held(place.owner.owner, contents)
         for content in contents:
             for key, known in place.owner.items():
                 if key not in content and self.vm.journal.was_read(place.owner, key):
@@ -272,29 +273,7 @@ class Merger(EntriesMerger):
             return [self.any(list(parts)) for parts in zip(*contents, strict=True)]
         if not lists.holdable(self.vm.lists.owner(place.owner)):
             raise Unmergeable("a list has different lengths in the arms")
-        return [self._held(contents)]
-
-    def _held(self, contents: list[list[Any]], empty: lists.Form = lists.EMPTY) -> lists.ListState:
-        """A list whose length data decides, in variables that each arm assigns."""
-        vm = self.vm
-        rows = [one for content in contents for one in taken(content)]
-        contents = [self._resolved(*pair) for pair in enumerate(contents)]
-        try:
-            form = lists.common_form(vm, contents)
-        except lists.Unlistable as why:
-            if any(context.region or context.peel for context in vm.loops):
-                raise lists.refusal(why) from None  # the ways would multiply without an end
-            raise Unmergeable(
-                f"a list has different lengths in the arms, and would hold {why}"
-            ) from None
-        form = form or empty
-        result = lists.ListState(form, lists.new_vars(vm, form))
-        self._taken += rows
-        for number, content in enumerate(contents):
-            for leaf in self.states[number].leaves:
-                with vm.at_end_of(leaf):
-                    lists.give(vm, result, content)
-        return result
+        return [self.lists.held(contents, owner=self.vm.lists.owner(place.owner))]
 
     # -- values --------------------------------------------------------------------------------
 
@@ -333,74 +312,14 @@ class Merger(EntriesMerger):
             # Each runs its loop by itself: asked at every step which one it is, none would advance
             raise Unmergeable("the arms iterate over different objects")
         elif all(isinstance(value, (ListValue, lists.DataListValue)) for value in values):
-            merged = self._lists(values)
+            merged = self.lists.merged(values)
             if merged is not None:
                 return merged
         elif entries.alike(values):
-            merged = self._containers(values)
+            merged = self.entries.merged(values)
             if merged is not None:
                 return merged
         return self._choice(values)
-
-    def _lists(self, values: list[Any]) -> Value | None:
-        """A list for lists of different lengths; None where there is none. Each of them is held by
-        variables from here on, so that what else refers to it sees the changes."""
-        contents = [self._items(number, value) for number, value in enumerate(values)]
-        held = any(lists.is_state(content) for content in contents)
-        if not held and len({len(content) for content in contents}) == 1:
-            return None
-        if not all(lists.holdable(value) and value.klass is list for value in values):
-            return None
-        try:
-            resolved = [self._resolved(*pair) for pair in enumerate(contents)]
-            form = lists.common_form(self.vm, resolved)
-            assert form is not None
-            states = [self._held_in(*pair, form) for pair in enumerate(values)]
-        except (lists.Unlistable, Unmergeable):
-            return None
-        result = lists.ListState(form, lists.new_vars(self.vm, form))
-        for number, state in enumerate(states):
-            for leaf in self.states[number].leaves:
-                with self.vm.at_end_of(leaf):
-                    lists.give(self.vm, result, [state])
-        return lists.DataListValue(result)
-
-    def _items(self, number: int, value: Any) -> list[Any]:
-        """The content of a list at the end of an arm."""
-        cell = self.states[number].cells.get(Place("list", value.items).key())
-        return cell[1] if cell is not None else list(value.items)
-
-    def _resolved(self, number: int, content: list[Any]) -> list[Any]:
-        """Elements that are lists, as they are at the end of an arm."""
-        return [
-            ListValue(self._items(number, item)) if isinstance(item, ListValue) else item
-            for item in content
-        ]
-
-    def _held_in(self, number: int, value: Any, empty: lists.Form) -> lists.ListState:
-        """The variables of a list, which it gets if it has none yet: of the form `empty` if no
-        element is known."""
-        place = Place("list", value.items)
-        known = self._cells.get(place.key())
-        if known is not None and lists.is_state(known[1]):
-            return known[1][0]
-        here = self._items(number, value)
-        if lists.is_state(here):
-            return here[0]
-        self.vm.lists.changed(value)
-        if born(value.items) > self.began:
-            self._taken += taken(here)
-            here = self._resolved(number, here)
-            form = lists.common_form(self.vm, [here]) or empty
-            state = lists.ListState(form, lists.new_vars(self.vm, form))
-            for leaf in self.states[number].leaves:
-                with self.vm.at_end_of(leaf):
-                    lists.give(self.vm, state, here)
-        else:
-            contents = [self._items(n, value) for n in range(len(self.states))]
-            state = self._held(contents, empty)
-        self._cells[place.key()] = (place, [state])
-        return state
 
     def _assign(self, number: int, target: Var, source: Callable[[], Any]) -> None:
         """`target = source()` at each end of an arm."""

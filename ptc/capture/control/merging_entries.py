@@ -1,4 +1,4 @@
-"""Dictionaries and sets where arms meet: the lists that they are of."""
+"""Dictionaries and sets in states that meet: the lists that they are of."""
 
 from __future__ import annotations
 
@@ -6,37 +6,34 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import entries, lists
+from ptc.capture.control.merging_lists import MergedLists, Unmergeable
 from ptc.capture.control.states import Place, State
+from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
-from ptc.capture.values.containers import ListValue
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 
-class Unmergeable(Exception):
-    """The arms cannot go on as one."""
+class MergedEntries:
+    """Their lists are merged by `merged`; `cells` are the places of the merged state."""
 
+    def __init__(
+        self,
+        vm: ControlMachine,
+        states: Sequence[State],
+        began: int,
+        cells: dict[Hashable, tuple[Place, Any]],
+        merged: MergedLists,
+    ) -> None:
+        self._vm = vm
+        self._states = states
+        self._began = began
+        self._cells = cells
+        self._lists = merged
 
-class EntriesMerger:
-    """The part of `Merger` that knows of dictionaries and sets."""
-
-    vm: ControlMachine
-    began: int
-    states: Sequence[State]
-    _cells: dict[Hashable, tuple[Place, Any]]
-
-    def _held(self, contents: list[list[Any]]) -> lists.ListState:
-        raise NotImplementedError
-
-    def _held_in(self, number: int, value: Any, empty: lists.Form) -> lists.ListState:
-        raise NotImplementedError
-
-    def _items(self, number: int, value: Any) -> list[Any]:
-        raise NotImplementedError
-
-    def _held_entries(self, owner: Any, contents: list[dict[Any, Any]]) -> dict[Any, Any]:
+    def held(self, owner: Any, contents: list[dict[Any, Any]]) -> dict[Any, Any]:
         """A dictionary or set whose number of entries data decides, in some of the arms."""
         first = contents[0]
         columns = entries.lists_in(first)
@@ -45,54 +42,46 @@ class EntriesMerger:
         rows: list[Sequence[list[Any]]] = []
         for number, content in enumerate(contents):
             if entries.is_held(content):
-                rows.append([self._items(number, one) for one in entries.lists_in(content)])
+                rows.append([self._lists.items(number, one) for one in entries.lists_in(content)])
             else:
                 rows.append(entries.columns_of(owner, content))
-        made = [lists.DataListValue(self._held(list(one))) for one in zip(*rows, strict=True)]
+        made = [lists.DataListValue(self._lists.held(list(one))) for one in zip(*rows, strict=True)]
         return dict(zip((entries.KEYS, entries.VALUES), made, strict=False))
 
-    def _containers(self, values: list[Any]) -> Value | None:
+    def merged(self, values: list[Any]) -> Value | None:
         """A dictionary or set for ones of which variables hold some, or that data decides the keys
         of, as for lists; None where there is none."""
         contents = [self._entries(number, value) for number, value in enumerate(values)]
         if not any(entries.is_held(one) or entries.has_data_keys(one) for one in contents):
             return None
         try:
-            rows = [self._columns_in(*pair) for pair in enumerate(values)]
-            columns = list(zip(*rows, strict=True))
-            forms = [
-                lists.common_form(self.vm, [[state] for state in column]) for column in columns
-            ]
-        except (lists.Unlistable, Unmergeable):
+            found = [self._columns_in(*pair) for pair in enumerate(values)]
+        except (Unmergeable, GraphBreak):
             return None
-        made: list[lists.DataListValue] = []
-        for column, form in zip(columns, forms, strict=True):
-            assert form is not None
-            result = lists.ListState(form, lists.new_vars(self.vm, form))
-            for number, state in enumerate(column):
-                for leaf in self.states[number].leaves:
-                    with self.vm.at_end_of(leaf):
-                        lists.give(self.vm, result, [state])
-            made.append(lists.DataListValue(result))
+        made: list[Any] = []
+        for column in zip(*(entries.lists_in(here) for _, here in found), strict=True):
+            made.append(self._lists.merged(list(column), always=True))
+            if made[-1] is None:
+                return None
+        for place, here in found:
+            self._cells[place.key()] = (place, here)
         return entries.like(values[0], made)
 
     def _entries(self, number: int, value: Any) -> dict[Any, Any]:
-        """The content of a dictionary or set at the end of an arm."""
+        """The content at the end of an arm."""
         content = entries.content_of(value)
-        cell = self.states[number].cells.get(Place("dict", content).key())
+        cell = self._states[number].cells.get(Place("dict", content).key())
         return dict(content if cell is None else cell[1])
 
-    def _columns_in(self, number: int, value: Any) -> list[lists.ListState]:
-        """The variables of a dictionary or set, which it gets if it has none yet."""
+    def _columns_in(self, number: int, value: Any) -> tuple[Place, dict[Any, Any]]:
+        """A dictionary or set with its lists, which it gets if it has none yet."""
         place = Place("dict", entries.content_of(value))
         known = self._cells.get(place.key())
         here = known[1] if known is not None else self._entries(number, value)
-        if not entries.is_held(here) and born(place.owner) > self.began:
-            made = [ListValue(column) for column in entries.columns_of(value, here)]
+        if not entries.is_held(here) and born(place.owner) > self._began:
+            made = entries.columns_as_lists(self._vm, value, here)
             here = dict(zip((entries.KEYS, entries.VALUES), made, strict=False))
         elif not entries.is_held(here):
-            arms = range(len(self.states))
-            here = self._held_entries(value, [self._entries(n, value) for n in arms])
-        found = [self._held_in(number, one, lists.EMPTY) for one in entries.lists_in(here)]
-        self._cells[place.key()] = (place, here)
-        return found
+            arms = range(len(self._states))
+            here = self.held(value, [self._entries(n, value) for n in arms])
+        return place, here

@@ -29,8 +29,8 @@ _APART = (0, 1)
 
 
 class Restart(BaseException):
-    """Capture begins anew with one more size taken apart. No Exception, so that a library function
-    that catches all of those lets it through."""
+    """Capture begins anew with what it has found, such as one more size to take apart. No
+    Exception, so that a library function that catches all of those lets it through."""
 
 
 def take_apart(vm: ControlMachine, condition: sympy.Basic) -> None:

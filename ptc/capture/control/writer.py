@@ -103,7 +103,12 @@ class Block:
         return node
 
 
-_READS_LIST = frozenset({"copy", "get", "length", "slice", "concat", "stack", "cat", "new", "find"})
+_READS_LIST = frozenset(
+    {
+        "copy", "get", "length", "slice", "concat", "stack", "cat", "new", "find", "same",
+        "lengths", "flat",
+    }
+)  # fmt: skip
 
 
 def is_computation(item: Item) -> bool:

@@ -175,6 +175,42 @@ def contains(values: Any, wanted: Any) -> bool:
     return False
 
 
+def repeated(values: Any, count: Any) -> Any:
+    result: list[Any] = []
+    for _ in range(count):
+        result.extend(values)
+    return result
+
+
+def equal(left: Any, right: Any) -> bool:
+    """`left == right` of lists, which compare one object with itself as equal."""
+    if left is right:
+        return True
+    if len(left) != len(right):
+        return False
+    for i in range(len(left)):
+        if left[i] != right[i]:
+            if isinstance(left[i], float) and left[i] != left[i] and right[i] != right[i]:
+                unequal()
+            return False
+    return True
+
+
+def less(left: Any, right: Any) -> bool:
+    """`left < right` of lists."""
+    for i in range(min(len(left), len(right))):
+        if left[i] != right[i]:
+            if isinstance(left[i], float) and left[i] != left[i] and right[i] != right[i]:
+                unequal()
+            return left[i] < right[i]
+    return len(left) < len(right)
+
+
+def unequal() -> None:
+    """Whether two NaN are one object is not known: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
 def index_of(values: Any, wanted: Any, start: Any = 0, stop: Any = None) -> Any:
     count = len(values)
     if start < 0:

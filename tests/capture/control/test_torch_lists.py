@@ -278,8 +278,8 @@ def test_rows_that_arms_write() -> None:
 
 
 def _second_name(n: Tensor) -> int:
-    inner = [1, 2]
-    outer: list[list[int]] = []
+    inner: list[Any] = [1, 0.5]
+    outer: list[list[Any]] = []
     if n > 0:
         outer.append(inner)
     inner[0] = 3
@@ -287,16 +287,18 @@ def _second_name(n: Tensor) -> int:
 
 
 def _two_rows(n: Tensor) -> int:
-    rows = [[0, 0]]
+    rows: list[list[Any]] = [[0, 0.5]]
     for i in range(int(n)):
-        rows.append([i, i])
+        rows.append([i, i / 2])
     one, same = rows[0], rows[0]
     one[0] = 5
     return same[0]
 
 
 @pytest.mark.parametrize("function", [_second_name, _two_rows])
-def test_second_names_of_inner_lists_are_refused(function: Callable[..., Any]) -> None:
+def test_second_names_of_inner_lists_of_several_kinds_are_refused(
+    function: Callable[..., Any],
+) -> None:
     with pytest.raises(CompileError, match="by another name"):
         capture_program(function, (torch.tensor(3),))
 
@@ -379,14 +381,6 @@ def _mixed(x: Tensor) -> int:
     return len(kept)
 
 
-def _compared(x: Tensor) -> bool:
-    kept = [1]
-    while x.sum() > 1:
-        kept.append(1)
-        x = x / 2
-    return kept == [1, 1]
-
-
 def _text(x: Tensor) -> int:
     text = ""
     while x.sum() > 1:
@@ -400,10 +394,9 @@ def test_strings_that_grow() -> None:
     check(_text, torch.tensor([3.0, 4.0]), torch.tensor([0.5, 0.25]), torch.tensor([900.0, 1.0]))
 
 
-@pytest.mark.parametrize("function", [_mixed, _compared])
-def test_refusals_name_the_line(function: Callable[..., Any]) -> None:
+def test_refusals_name_the_line() -> None:
     with pytest.raises(CompileError) as refused:
-        capture_program(function, (torch.tensor([3.0, 4.0]),))
+        capture_program(_mixed, (torch.tensor([3.0, 4.0]),))
     diagnostic = refused.value.diagnostic
     assert diagnostic.code == "PTC-B006"
     assert "list" in str(refused.value) and __file__ in str(refused.value)

@@ -1,0 +1,80 @@
+"""Slices and copies of lists that variables hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.list_forms import Unlistable
+from ptc.capture.control.list_positions import bound, length
+from ptc.capture.control.list_rows import has_rows
+from ptc.capture.errors import GraphBreak
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue, SliceValue
+from ptc.graph.control import ListItem, ListVar
+
+if TYPE_CHECKING:
+    from ptc.capture.control.lists import DataListValue, ListState
+    from ptc.capture.control.machine import ControlMachine
+
+
+def sliced(vm: ControlMachine, owner: DataListValue, key: SliceValue) -> Value:
+    """`owner[start:stop:step]`, step 1 or -1 over everything."""
+    start, stop, step = key.parts
+    if owner.noun == "deque":
+        raise vm.type_error("sequence index must be integer, not 'slice'")
+    one = step.cls is type(None) or (step.is_constant() and step.constant() == 1)
+    everything = start.cls is type(None) and stop.cls is type(None)
+    if not one:
+        if everything and step.is_constant() and step.constant() == -1:
+            result = copied(vm, owner)
+            for var in result.state.vars:
+                vm.writer.add(ListItem("reverse", None, (var,)))
+            return result
+        raise GraphBreak(
+            "PTC-B006",
+            f"a slice with a step of {owner.describe()}",
+            "take the elements in a loop",
+        )
+    first = bound(vm, owner, start, ConstantValue(0))
+    last = bound(vm, owner, stop, length(vm, owner))
+    last = _at_least(vm, last, first)
+    return _derived(vm, owner.state, "slice", [operand(vm, first), operand(vm, last)])
+
+
+def between(vm: ControlMachine, owner: DataListValue, before: int, after: int) -> Value:
+    """The elements but for some at both ends, which are there."""
+    last = vm.binary("-", length(vm, owner), ConstantValue(after))
+    return _derived(vm, owner.state, "slice", [before, operand(vm, last)])
+
+
+def _at_least(vm: ControlMachine, number: Value, least: Value) -> Value:
+    if least.is_constant() and least.constant() == 0:
+        return number
+    if number.is_constant() and least.is_constant():
+        return ConstantValue(max(number.constant(), least.constant()))
+    return vm.arithmetic("max", [number, least])
+
+
+def _derived(vm: ControlMachine, state: ListState, op: str, rest: Sequence[Any]) -> DataListValue:
+    """A new list by an operation on each of the variables."""
+    if has_rows(state.form):
+        raise vm.lists.refusal(Unlistable("lists that are in another list too", by_reference=True))
+    made = tuple(ListVar(vm.writer.name("l"), var.element) for var in state.vars)
+    for target, var in zip(made, state.vars, strict=True):
+        vm.writer.add(ListItem(op, target, (var, *rest)))
+    return vm.lists.new(state.form, made)
+
+
+def copied(vm: ControlMachine, owner: Any) -> DataListValue:
+    result = _derived(vm, owner.state, "copy", [])
+    result.klass, result.maxlen = owner.klass, owner.maxlen
+    _take_length(vm, result, owner)
+    return result
+
+
+def _take_length(vm: ControlMachine, result: DataListValue, owner: DataListValue) -> None:
+    known = vm.lists.lengths.get(owner.state.name)
+    if known is not None:
+        vm.journal.put(vm.lists.lengths, result.state.name, known)

@@ -1,0 +1,609 @@
+"""Lists in lists whose lengths data decides, against eager: references, as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from ptc.capture.api import capture_program
+from ptc.support.diagnostics import CompileError
+from tests.capture.control.checking import check
+
+_COUNTS = tuple(torch.tensor(n) for n in (4, 2, 1, 0))
+_ROWS = tuple(
+    torch.tensor(rows)
+    for rows in (
+        [[1.0, 2.0], [3.0, 4.0], [-1.0, 0.5]],
+        [[1.0, 2.0], [-3.0, 4.0], [-1.0, 0.5]],
+        [[-1.0, -2.0], [-3.0, -4.0], [-1.0, -0.5]],
+    )
+)
+
+
+# -- growing --------------------------------------------------------------------------------------
+
+
+def grown_in_an_inner_loop(n: Tensor) -> tuple[int, list[int]]:
+    components: list[list[int]] = []
+    for i in range(int(n)):
+        current: list[int] = []
+        for j in range(i):
+            current.append(j * 10 + i)
+        components.append(current)
+    total = 0
+    for component in components:
+        for value in component:
+            total = total * 3 + value
+    return total, [len(component) for component in components]
+
+
+def by_an_index(n: Tensor) -> tuple[int, list[int], list[int]]:
+    count = int(n)
+    groups: list[list[int]] = [[] for _ in range(count)]
+    for i in range(count * 3):
+        groups[(i * i) % count].append(i)
+    flat = [value for group in groups for value in group]
+    return sum(len(group) for group in groups), [len(group) for group in groups], flat
+
+
+def three_deep(n: Tensor) -> tuple[int, int]:
+    out: list[list[list[int]]] = []
+    for i in range(int(n)):
+        middle: list[list[int]] = []
+        for j in range(i + 1):
+            inner: list[int] = []
+            for k in range(j):
+                inner.append(k)
+            middle.append(inner)
+        out.append(middle)
+    total = 0
+    for middle in out:
+        for inner in middle:
+            total = total * 3 + len(inner) + sum(inner)
+    if len(out) > 1:
+        out[1][0].append(4)
+    return total, sum(len(inner) for middle in out for inner in middle)
+
+
+def of_words(n: Tensor) -> str:
+    lines: list[list[str]] = []
+    for i in range(int(n)):
+        words: list[str] = []
+        for j in range(i):
+            words.append(f"w{j}")
+        lines.append(words)
+    return "|".join(" ".join(words) for words in lines)
+
+
+def of_pieces_of_all_sizes(n: Tensor) -> Tensor:
+    pieces: list[list[Tensor]] = []
+    for i in range(int(n)):
+        row: list[Tensor] = []
+        for j in range(i):
+            row.append(torch.arange(j + 1).float())
+        pieces.append(row)
+    total = torch.zeros(())
+    for row in pieces:
+        for piece in row:
+            total = total * 2 + piece.sum()
+    return total
+
+
+def levels(n: Tensor) -> list[list[int]]:
+    frontier = [0]
+    found: list[list[int]] = []
+    seen = [False] * (int(n) + 1)
+    seen[0] = True
+    while frontier:
+        found.append(frontier)
+        following: list[int] = []
+        for v in frontier:
+            for w in (v + 1, v * 2):
+                if w <= int(n) and not seen[w]:
+                    seen[w] = True
+                    following.append(w)
+        frontier = following
+    return found
+
+
+def stack_of_lists(n: Tensor) -> int:
+    stack = [[int(n)]]
+    seen = 0
+    while stack:
+        top = stack.pop()
+        seen += len(top)
+        if top[-1] > 0:
+            stack.append(top + [top[-1] - 1])  # noqa: RUF005
+            if top[-1] % 2:
+                stack.append([top[-1] - 2] if top[-1] > 2 else [0])
+    return seen
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        grown_in_an_inner_loop, by_an_index, three_deep, of_words, of_pieces_of_all_sizes, levels,
+        stack_of_lists,
+    ],
+)  # fmt: skip
+def test_that_grow(function: Callable[..., Any]) -> None:
+    check(function, *_COUNTS)
+
+
+def grouped(x: Tensor) -> tuple[Tensor, list[int]]:
+    count = int((x.sum(1) > 0).sum()) + 1
+    groups: list[list[Tensor]] = [[] for _ in range(count)]
+    for i in range(x.shape[0]):
+        groups[int(x[i].sum() > 3) * (count - 1)].append(x[i])
+    out = torch.zeros(2)
+    for group in groups:
+        if group:
+            out = out * 2 + torch.stack(group).sum(0)
+    return out, [len(group) for group in groups]
+
+
+def runs(x: Tensor) -> list[list[Tensor]]:
+    found: list[list[Tensor]] = []
+    current: list[Tensor] = []
+    for row in x:
+        if row.sum() > 0:
+            current.append(row)
+        else:
+            found.append(current)
+            current = []
+    found.append(current)
+    return found
+
+
+def runs_with_names(x: Tensor) -> list[tuple[list[Tensor], int, list[str]]]:
+    found: list[tuple[list[Tensor], int, list[str]]] = []
+    current: list[Tensor] = []
+    words: list[str] = []
+    for i in range(x.shape[0]):
+        row = x[i]
+        if row.sum() > 0:
+            current.append(row[: i + 1])
+            words.append(f"r{i}")
+        else:
+            found.append((current, len(current), words))
+            current, words = [], []
+    found.append((current, len(current), words))
+    return found
+
+
+@pytest.mark.parametrize("function", [grouped, runs, runs_with_names])
+def test_of_tensors(function: Callable[..., Any]) -> None:
+    check(function, *_ROWS)
+
+
+# -- beams ----------------------------------------------------------------------------------------
+
+
+def beams_of_tuples(n: Tensor) -> tuple[Tensor, float, int]:
+    beams = [([0], 0.0)]
+    for _ in range(int(n)):
+        candidates: list[tuple[list[int], float]] = []
+        for tokens, score in beams:
+            for t in range(3):
+                gain = ((t * 7 + len(tokens) * 3) % 5) * 0.25 - 0.1 * t
+                candidates.append((tokens + [t], score + gain))  # noqa: RUF005
+        beams = sorted(candidates, key=lambda b: -b[1])[:2]
+    return torch.tensor(beams[0][0]), beams[0][1], len(beams)
+
+
+class Hypothesis(NamedTuple):
+    tokens: list[int]
+    score: float
+
+    @property
+    def last(self) -> int:
+        return self.tokens[-1]
+
+
+def beams_of_records(n: Tensor) -> tuple[Tensor, float, int]:
+    beams = [Hypothesis([1], 0.0)]
+    done: list[Hypothesis] = []
+    for _ in range(int(n)):
+        candidates = [
+            Hypothesis(
+                h.tokens + [t],  # noqa: RUF005
+                h.score + ((t * 7 + len(h.tokens) * 3) % 5) * 0.25 - 0.1 * t,
+            )
+            for h in beams
+            for t in range(3)
+        ]
+        candidates.sort(key=lambda h: h.score, reverse=True)
+        beams = []
+        for candidate in candidates:
+            if candidate.last == 2:
+                done.append(candidate)
+            else:
+                beams.append(candidate)
+            if len(beams) == 2:
+                break
+    done.extend(beams)
+    best = max(done, key=lambda h: h.score / len(h.tokens))
+    return torch.tensor(best.tokens), best.score, len(done)
+
+
+@pytest.mark.parametrize("function", [beams_of_tuples, beams_of_records])
+def test_beams(function: Callable[..., Any]) -> None:
+    check(function, *_COUNTS)
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def second_name(n: Tensor) -> tuple[int, int]:
+    inner = [1, 2]
+    outer: list[list[int]] = []
+    if n > 0:
+        outer.append(inner)
+    inner[0] = 3
+    return len(outer), sum(outer[0]) if outer else -1
+
+
+def one_of_two(n: Tensor) -> tuple[list[int], list[int], int]:
+    a, b = [0], [100]
+    outer = [a]
+    for i in range(int(n)):
+        outer.append(a if i % 2 else b)
+    outer[0].append(5)
+    for o in outer:
+        o.append(len(o))
+    return a, b, len(outer)
+
+
+def copies_of_the_outer_list(n: Tensor) -> tuple[list[int], ...]:
+    a: list[list[int]] = []
+    for i in range(int(n)):
+        a.append([i])
+    b = a[:]
+    c = list(a)
+    for inner in b:
+        inner.append(1)
+    if c:
+        c.pop()
+    if a:
+        a[0].append(9)
+    return [len(x) for x in a], [len(x) for x in b], [x[-1] for x in c]
+
+
+def one_row_many_times(n: Tensor) -> tuple[list[int], list[int], list[int]]:
+    row = [0] * 3
+    grid = [row for _ in range(int(n))]
+    apart = [[0] * 3 for _ in range(int(n))]
+    for i in range(int(n)):
+        grid[i][i % 3] += 1
+        apart[i][i % 3] += 1
+    return row, [sum(line) for line in grid], [sum(line) for line in apart]
+
+
+def identities(n: Tensor) -> tuple[bool, bool, bool]:
+    a: list[list[int]] = []
+    for i in range(int(n) + 1):
+        a.append([i])
+    a.append(a[0])
+    return a[0] is a[-1], a[0] is a[1], a[-1] is a[-1]
+
+
+def rows_by_two_names(n: Tensor) -> tuple[int, bool, bool]:
+    rows = [[0, 0]]
+    for i in range(int(n)):
+        rows.append([i, i])
+    rows.append(rows[0])
+    rows[0][0] = 5
+    return rows[-1][0], rows[0] is rows[-1], rows[0] is rows[1]
+
+
+def one_row_twice(n: Tensor) -> list[int]:
+    row = [1, 2]
+    rows = [row, row]
+    for i in range(int(n)):
+        rows.append([i, i])
+    rows[0][0] = 7
+    return [row[0] for row in rows]
+
+
+def one_row_in_two_lists(n: Tensor) -> tuple[list[int], list[int]]:
+    row = [1, 2]
+    a, b = [row], [row]
+    if n > 1:
+        a.append([5, 6])
+        b.append([7, 8])
+    a[0][0] = 9
+    return [row[0] for row in a], [row[0] for row in b]
+
+
+def two_rows(n: Tensor) -> int:
+    rows = [[0, 0]]
+    for i in range(int(n)):
+        rows.append([i, i])
+    one, same = rows[0], rows[0]
+    one[0] = 5
+    return same[0]
+
+
+def cleared(n: Tensor) -> tuple[int, int]:
+    a = [[1, 2], [3]]
+    for i in range(int(n)):
+        a.append([i])
+    first = a[0]
+    a.clear()
+    first.append(5)
+    return len(a), sum(first)
+
+
+def joined_sets(n: Tensor) -> tuple[list[int], bool]:
+    parent = list(range(int(n) + 1))
+    components = [[i] for i in range(int(n) + 1)]
+    for i in range(int(n)):
+        if i % 2 == 0:
+            a, b = parent[i], parent[i + 1]
+            components[a].extend(components[b])
+            components[b] = components[a]
+            parent[i + 1] = a
+    return [len(c) for c in components], components[0] is components[-1]
+
+
+def path_so_far(n: Tensor) -> tuple[list[int], list[int]]:
+    path = [0]
+    paths: list[list[int]] = []
+    for i in range(int(n)):
+        path = path + [i]  # noqa: RUF005
+        paths.append(path)
+    if paths:
+        paths[-1].append(99)
+    return path, [len(p) for p in paths]
+
+
+def one_list_from_the_second_iteration_on(n: Tensor) -> int:
+    a, b = [2], [1]
+    for i in range(int(n)):
+        b.append(i)
+        a.append(i)
+    grown = 0
+    for _ in range(int(n)):
+        before = len(b)
+        a.append(1)
+        grown += len(b) - before
+        a = b
+    return grown
+
+
+def exchanged(n: Tensor) -> tuple[list[int], list[int]]:
+    a, b = [1], [2]
+    for i in range(int(n)):
+        a.append(i)
+        a, b = b, a
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        second_name, one_of_two, copies_of_the_outer_list, one_row_many_times, identities,
+        rows_by_two_names, one_row_twice, one_row_in_two_lists, two_rows, cleared, joined_sets,
+        path_so_far, one_list_from_the_second_iteration_on, exchanged,
+    ],
+)  # fmt: skip
+def test_one_list_by_two_names(function: Callable[..., Any]) -> None:
+    check(function, *_COUNTS)
+
+
+def test_a_list_gets_wider_by_another_name() -> None:
+    def wider(x: Tensor) -> Tensor:
+        a, b = [], []
+        if x.sum() > 0:
+            a.append(x)
+        if x.max() > 0:
+            b.append(x)
+        c = a if x.min() > -5 else b
+        a.append(torch.cat([x, x]))
+        total = torch.zeros(())
+        for piece in c:
+            total = total * 2 + piece.sum()
+        return total
+
+    check(wider, *(torch.tensor(v) for v in ([1.0, 2.0], [1.0, -9.0], [-1.0, -2.0])))
+
+
+# -- operations -----------------------------------------------------------------------------------
+
+
+def read_and_written(n: Tensor) -> tuple[int, list[int]]:
+    a: list[list[int]] = []
+    for i in range(int(n)):
+        a.append([i, i + 1] if i % 2 else [i])
+    total = 0
+    for i in range(len(a)):
+        for j in range(len(a[i])):
+            a[i][j] += 100
+            total = total * 3 + a[i][j]
+    if len(a) > 1:
+        a[1] = a[0]
+        a[0].append(7)
+    return total, [value for row in a for value in row]
+
+
+def inner_pops(n: Tensor) -> int:
+    rows: list[list[int]] = []
+    for i in range(int(n)):
+        rows.append(list(range(i + 1)))
+    total = 0
+    while rows:
+        last = rows[-1]
+        if last:
+            total = total * 2 + last.pop()
+        else:
+            rows.pop()
+    return total
+
+
+def extended(n: Tensor) -> tuple[list[int], list[int], list[int]]:
+    a: list[list[int]] = []
+    b = [[7]]
+    for i in range(int(n)):
+        a.append([i] * i)
+    a.extend(b)
+    a += [[1, 2, 3]]
+    b[0].append(1)
+    c = a + b
+    c[-1].append(2)
+    return [len(row) for row in a], [len(row) for row in c], b[0]
+
+
+def changed(n: Tensor) -> tuple[list[list[int]], list[int]]:
+    a = [[i, i + 1, i + 2] for i in range(int(n) + 1)]
+    del a[0][1]
+    a[-1].insert(0, 9)
+    a.insert(0, [5] * int(n))
+    a.reverse()
+    first, *rest = a
+    first.append(3)
+    return a, [len(row) for row in rest]
+
+
+def repeated(n: Tensor) -> tuple[list[int], list[int], list[int], list[int]]:
+    count = int(n)
+    a = [1, 2] * count
+    b = count * [[0]]
+    if b:
+        b[0].append(count)
+    c = [3]
+    same = c
+    c *= count
+    return a, [len(row) for row in b], same, a * 2
+
+
+def compared(n: Tensor) -> tuple[int, bool, bool, bool]:
+    a: list[list[int]] = []
+    for i in range(int(n)):
+        a.append(list(range(i % 2 + 1)))
+    hits = 0
+    for row in a:
+        if row == [0, 1]:
+            hits += 1
+        if row != a[0]:
+            hits += 10
+    return hits, [0] in a, [5] in a, a == a[:]
+
+
+def in_order(n: Tensor) -> tuple[list[int], list[int], bool, bool, bool]:
+    a = [[(i * 7) % 3, i] if i % 2 else [(i * 7) % 3] for i in range(int(n))]
+    ordered = sorted(a)
+    first = [row[0] for row in ordered]
+    return [len(row) for row in ordered], first, a < ordered, a == ordered, a >= ordered
+
+
+def in_pairs(n: Tensor) -> tuple[list[int], int]:
+    a = [[i] * (i % 3) for i in range(int(n))]
+    b = [[i, i] for i in range(int(n))]
+    out: list[list[int]] = []
+    for x, y in zip(a, b, strict=True):
+        out.append(x + y)
+    return [len(row) for row in out], sum(sum(row) for row in out)
+
+
+def chosen(n: Tensor) -> tuple[int, list[int], list[int], int]:
+    a = [list(range(i)) for i in range(int(n))]
+    long = [row for row in a if len(row) > 1]
+    ordered = sorted(a, key=len, reverse=True)
+    most = max([len(row) for row in a], default=0)
+    return len(long), [sum(row) for row in long], [len(row) for row in ordered], most
+
+
+def in_arms(n: Tensor) -> tuple[list[int], int]:
+    a = [[1]]
+    if n > 1:
+        a.append([2, 3])
+    if n > 2:
+        a = [[9]] + a  # noqa: RUF005
+    if n > 3:
+        a[0].append(8)
+    return [value for row in a for value in row], len(a)
+
+
+def printed(n: Tensor) -> int:
+    numbers = [list(range(i)) for i in range(int(n))]
+    words = [[f"w{j}" for j in range(i)] for i in range(int(n))]
+    print(numbers, words)
+    return len(numbers)
+
+
+def raised(n: Tensor) -> int:
+    a = [[1]]
+    for i in range(int(n)):
+        a.append([i] * i)
+    return a[3][2]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        read_and_written, inner_pops, extended, changed, repeated, compared, in_order, in_pairs,
+        chosen, in_arms, printed, raised,
+    ],
+)  # fmt: skip
+def test_operations(function: Callable[..., Any]) -> None:
+    check(function, *_COUNTS)
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def returned(n: Tensor) -> list[list[int]]:
+    return [list(range(i)) for i in range(int(n))]
+
+
+def returned_in_tuples(n: Tensor) -> list[tuple[list[int], float]]:
+    beams = [([0], 0.5)]
+    for i in range(int(n)):
+        beams.append((beams[-1][0] + [i], i * 0.5))
+    return beams
+
+
+def returned_in_one_of_two_structures(n: Tensor) -> tuple[list[list[int]], int | None]:
+    out: list[list[int]] = []
+    for i in range(int(n)):
+        out.append([i] * i)
+    if n > 2:
+        return out, None
+    return out, 5
+
+
+@pytest.mark.parametrize(
+    "function", [returned, returned_in_tuples, returned_in_one_of_two_structures]
+)
+def test_results(function: Callable[..., Any]) -> None:
+    check(function, *_COUNTS)
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def _mixed(n: Tensor) -> int:
+    groups: list[list[Any]] = [[] for _ in range(int(n))]
+    for i in range(int(n)):
+        groups[i].append(i)
+        groups[0].append(0.5)
+    return len(groups)
+
+
+def _holds_itself(n: Tensor) -> int:
+    out: list[Any] = []
+    for _ in range(int(n)):
+        out.append(out)
+    return len(out)
+
+
+@pytest.mark.parametrize("function", [_mixed, _holds_itself])
+def test_refusals_name_the_line(function: Callable[..., Any]) -> None:
+    with pytest.raises(CompileError) as refused:
+        capture_program(function, (torch.tensor(3),))
+    assert refused.value.diagnostic.code == "PTC-B006"
+    assert "list" in str(refused.value) and __file__ in str(refused.value)
