@@ -12,6 +12,7 @@ from ptc.capture.polyfills import linalg
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
+from ptc.capture.values.containers import TupleValue
 
 #: Functions that raise, and those that do with `check_errors=True`, with what is traced for them.
 _RAISING: dict[Any, types.FunctionType] = {
@@ -43,6 +44,16 @@ def _register(function: Any, replacement: types.FunctionType, always: bool) -> N
     builtin(function, passes_on=True)(handler)
 
 
+def _named_results(kind: type) -> None:
+    """A class of `torch.return_types`, called with the results."""
+
+    def make(vm: TorchMachine, results: Value) -> Value:
+        return TupleValue(list(vm.unpack(results)), kind)
+
+    builtin(kind)(make)
+
+
+_named_results(torch.return_types.linalg_lu_factor)  # type: ignore[attr-defined]
 for _function, _replacement in _RAISING.items():
     _register(_function, _replacement, always=True)
 for _function, _replacement in _CHECKING.items():
