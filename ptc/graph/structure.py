@@ -139,6 +139,8 @@ def unflatten(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -
             if not leaves(child):
                 raise CompileError("PTC-A011", "a list of rows has no columns")
             return list(_column(child, values))
+        case Node("tuple of", (child,)):
+            return tuple(unflatten(child, values))
         case Node("mapping", (child,), _, type_name):
             pairs: Any = unflatten(child, values)
             keys, items = [key for key, _ in pairs], [item for _, item in pairs]

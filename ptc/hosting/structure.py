@@ -87,6 +87,8 @@ def builder(structure: Json) -> Builder:
     if kind == "rows":
         column = _column(structure["children"][0])
         return lambda values: list(column(values))
+    if kind == "tuple of":
+        return lambda values: tuple(parts[0](values))
     if kind == "mapping":
         return lambda values: _mapping(type_name, parts[0](values))
     if kind == "tuple":

@@ -15,6 +15,7 @@ from ptc.capture.control.list_forms import NumberForm
 from ptc.capture.control.list_positions import longer
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.sets import DataSetValue, is_set
+from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.interpreter.operators import COMPARE, set_elements
@@ -70,7 +71,7 @@ def is_unbounded(vm: ControlMachine, value: Value) -> bool:
 def contained(vm: ControlMachine, container: Value, item: Value) -> Value | None:
     """See `Machine.contains_by_data`."""
     container = vm.settle(container)
-    if isinstance(container, (DataListValue, DataDictValue, DataSetValue)):
+    if isinstance(container, (DataListValue, DataTupleValue, DataDictValue, DataSetValue)):
         return container.contains(vm, vm.settle(item))
     return strings.contains(vm, container, vm.settle(item))
 

@@ -21,6 +21,7 @@ from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.tensors import declare
+from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.control.writer import Block, is_computation
 from ptc.capture.effects import refuse_effects
 from ptc.capture.errors import GraphBreak
@@ -86,6 +87,8 @@ class _Result(Describer):
         value = self.control.settle(value)
         if isinstance(value, DataListValue) and isinstance(value.state.form, (ListForm, TupleForm)):
             return self._rows(value, path)
+        if isinstance(value, DataTupleValue):
+            return Node("tuple of", (self.describe(value.elements, path),))
         if isinstance(value, DataDictValue):
             pairs = self._rows(dicts.as_pairs(value), path)
             name = "" if value.klass is dict else type_name(value.klass)

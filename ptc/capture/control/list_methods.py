@@ -16,10 +16,10 @@ import torch
 from ptc.capture.control import list_elements, list_positions, list_slices, lists
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.dicts import DataDictValue, is_view
-from ptc.capture.control.indexing import ENDLESS
 from ptc.capture.control.list_forms import NumberForm, TensorForm
 from ptc.capture.control.lists import DataListValue, holdable
 from ptc.capture.control.text import text_of
+from ptc.capture.control.tuples import DataTupleValue, as_list
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import data_lists
@@ -47,6 +47,7 @@ Handler = Callable[..., "Value | None"]
 _METHODS: dict[int, Handler] = {}
 _CONSUMERS: dict[int, types.FunctionType] = {}
 _NONE = ConstantValue(None)
+_FEW = 4
 
 
 def _method(*functions: Any) -> Callable[[Handler], Handler]:
@@ -78,7 +79,7 @@ def call(
 
 
 def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
-    if isinstance(args[0], DataListValue):
+    if isinstance(args[0], (DataListValue, DataTupleValue)):
         return True
     if function is reversed:
         return isinstance(args[0], TextValue)
@@ -96,7 +97,8 @@ def consumes(function: Any) -> bool:
 
 def unbounded(vm: ControlMachine, value: Value) -> bool:
     """Whether data decides how many elements an iterable has."""
-    if isinstance(value, (DataListValue, DataRange, DataRangeIterator, TextValue)):
+    plain = (DataListValue, DataTupleValue, DataRange, DataRangeIterator, TextValue)
+    if isinstance(value, plain):
         return True
     if isinstance(value, (DataDictValue, DataDictIterator)) or is_view(value):
         return True
@@ -114,17 +116,19 @@ def unbounded(vm: ControlMachine, value: Value) -> bool:
 def _all_unbounded(vm: ControlMachine, values: list[Value]) -> bool:
     by_data = [unbounded(vm, value) for value in values]
     pairs = zip(by_data, values, strict=True)
-    return any(by_data) and all(known or _is_endless(value) for known, value in pairs)
+    return any(by_data) and all(known or _is_long(value) for known, value in pairs)
 
 
-def _is_endless(value: Value) -> bool:
-    """Whether an iterator ends so late that it does not end."""
+def _is_long(value: Value) -> bool:
+    """Whether an iterator has too many elements to take each number of them by itself."""
     if isinstance(value, (MapValue, ZipValue)):
-        return all(map(_is_endless, value.inner))
+        return all(map(_is_long, value.inner))
     if isinstance(value, EnumerateValue):
-        return _is_endless(value.inner)
+        return _is_long(value.inner)
+    if isinstance(value, SequenceIterator) and isinstance(value.position, int):
+        return len(value.sequence.items) - value.position > _FEW
     content = value.content if isinstance(value, ConstantIterator) else None
-    return isinstance(content, range) and len(content) >= ENDLESS
+    return isinstance(content, range) and len(content) > _FEW
 
 
 def has_data_rows(value: Value) -> bool:
@@ -210,7 +214,7 @@ def _copy(vm: ControlMachine, self: DataListValue) -> Value:
     return lists.copied(vm, self)
 
 
-@_method(list.__getitem__, collections.deque.__getitem__)
+@_method(list.__getitem__, collections.deque.__getitem__, tuple.__getitem__)
 def _getitem(vm: ControlMachine, self: Value, key: Value) -> Value:
     return self.getitem(vm, key)
 
@@ -226,21 +230,21 @@ def _delitem(vm: ControlMachine, self: Any, key: Value) -> None:
     self.delitem(vm, key)
 
 
-@_method(list.__len__, collections.deque.__len__)
+@_method(list.__len__, collections.deque.__len__, tuple.__len__)
 def _length(vm: ControlMachine, self: Value) -> Value:
     return self.length(vm)
 
 
-@_method(list.__iter__, collections.deque.__iter__)
+@_method(list.__iter__, collections.deque.__iter__, tuple.__iter__)
 def _iterate(vm: ControlMachine, self: Value) -> Value:
     return self.iterate(vm)
 
 
 @_method(reversed, list.__reversed__)
-def _reversed(vm: ControlMachine, self: DataListValue | TextValue) -> Value:
+def _reversed(vm: ControlMachine, self: Value) -> Value:
     if isinstance(self, TextValue):
         return vm.iterate(vm.text_operation("reversed", [self]))
-    return ReversedList(self, vm.length(self))
+    return ReversedList(as_list(self), vm.length(self))  # type: ignore[arg-type]
 
 
 @_method(list.sort)
@@ -251,10 +255,13 @@ def _sort(
 
 
 for _originals, _search in (
-    ((list.index,), data_lists.index_of),
+    ((list.index, tuple.index), data_lists.index_of),
     ((list.remove, collections.deque.remove), data_lists.remove),
-    ((list.count, collections.deque.count), data_lists.count_of),
-    ((list.__contains__, collections.deque.__contains__), data_lists.contains),
+    ((list.count, collections.deque.count, tuple.count), data_lists.count_of),
+    (
+        (list.__contains__, collections.deque.__contains__, tuple.__contains__),
+        data_lists.contains,
+    ),
 ):
     _method(*_originals)(
         lambda vm, *args, _search=_search: vm.call(vm.wrap_fixed(_search), list(args))
@@ -365,15 +372,16 @@ for _function, _polyfill in (
     (list, data_lists.list_of), (sum, data_lists.total), (any, data_lists.any_of),
     (all, data_lists.all_of), (min, data_lists.smallest), (max, data_lists.largest),
     (sorted, data_lists.in_order), (collections.deque, data_lists.deque_of),
+    (tuple, data_lists.tuple_of),
 ):  # fmt: skip
     _CONSUMERS[id(_function)] = _polyfill
 
 
-@_method(tuple, frozenset)
+@_method(frozenset)
 def _fixed(vm: ControlMachine, self: Value, *args: Value) -> Value:
     raise GraphBreak(
         "PTC-B006",
-        f"a tuple or frozenset is made of {self.describe()}",
+        f"a frozenset is made of {self.describe()}",
         "keep it a list",
     )
 
@@ -396,6 +404,7 @@ def unpacked(
     """See `Machine.unpack_by_data`."""
     if not unbounded(vm, value):
         return None
+    value = as_list(value)
     if isinstance(value, TextValue):
         value = vm.text_operation("characters", [value])
     elif not isinstance(value, DataListValue):
@@ -445,7 +454,9 @@ def torch_call(
     if polyfill is None:
         return None
     first = args[0] if args else kwargs.get("data" if polyfill is data_lists.tensor else "tensors")
-    if not isinstance(first, DataListValue):
+    if isinstance(first, DataTupleValue):
+        args = [first.elements, *args[1:]]
+    elif not isinstance(first, DataListValue):
         return None
     return vm.call(vm.wrap_fixed(polyfill), args, kwargs)
 

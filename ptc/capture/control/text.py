@@ -12,9 +12,10 @@ from ptc.capture.control import formatting, strings
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.dicts import DataDictValue
 from ptc.capture.control.lists import DataListValue
+from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter import text
-from ptc.capture.polyfills import data_dicts
+from ptc.capture.polyfills import data_dicts, data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -133,6 +134,10 @@ def _formatted(vm: ControlMachine, value: Value, spec: str, conversion: str) -> 
         if value.cls is not list:
             raise GraphBreak("PTC-B006", f"{value.describe()} is formatted", "make it a list first")
         return TextValue((Formatted(value.text_variable(vm), "", "repr"),))
+    if isinstance(value, DataTupleValue):
+        if spec:
+            raise vm.type_error("unsupported format string passed to tuple.__format__")
+        return vm.call(vm.wrap_fixed(data_lists.text_of_tuple), [value.elements])
     if isinstance(value, TensorValue):
         if conversion == "format" and spec and value.fake.dim():
             raise vm.type_error("unsupported format string passed to Tensor.__format__")

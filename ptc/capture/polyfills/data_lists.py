@@ -26,6 +26,7 @@ def _raised(function: Any, *args: Any) -> tuple[type[Exception], str]:
 
 _STACK_ERROR, _NOTHING_TO_STACK = _raised(torch.stack, [])
 _CAT_ERROR, _NOTHING_TO_JOIN = _raised(torch.cat, [])
+_NOT_IN_TUPLE = _raised(().index, 0)[1]
 _COMPENSATED = sys.version_info >= (3, 12)
 #: 3.13 looks for runs in another way. Lists of this length are merged from several.
 RUNS_DIFFER = sys.version_info >= (3, 13)
@@ -46,6 +47,29 @@ def deque_of(iterable: Any, maxlen: Any = None) -> Any:
     for value in iterable:
         result.append(value)
     return result
+
+
+def as_tuple(values: Any) -> Any:
+    """The tuple of a list that is used no more: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def tuple_of(iterable: Any) -> Any:
+    return as_tuple(list_of(iterable))
+
+
+def text_of_tuple(values: Any) -> str:
+    inner = repr(values)[1:-1]
+    return f"({inner},)" if len(values) == 1 else f"({inner})"
+
+
+def same_items(one: Any, other: Any) -> bool:
+    if len(one) != len(other):
+        return False
+    for mine, its in zip(one, other, strict=True):  # noqa: SIM110
+        if mine != its:
+            return False
+    return True
 
 
 def extend(target: Any, iterable: Any) -> None:
@@ -222,7 +246,7 @@ def index_of(values: Any, wanted: Any, start: Any = 0, stop: Any = None) -> Any:
     for i in range(start, stop):
         if values[i] == wanted:
             return i
-    raise ValueError(f"{wanted!r} is not in list")
+    raise ValueError(f"{wanted!r} is not in list" if isinstance(values, list) else _NOT_IN_TUPLE)
 
 
 def remove(values: Any, wanted: Any) -> None:

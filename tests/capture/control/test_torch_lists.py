@@ -413,3 +413,15 @@ def test_what_is_read_of_a_list_for_nothing_is_left_out() -> None:
     assert isinstance(program, ControlProgram)
     reads = [item.op for item in walk(program.body) if isinstance(item, ListItem)]
     assert "slice" not in reads and "get" not in reads
+
+
+def zipped(x: Tensor) -> Any:
+    """Some data long, some of a known length."""
+    values = [v for v in x.tolist() if v > 0]
+    numbered = [n for _, n in sorted(zip(values, range(9), strict=False))]
+    known = list(zip(values, x.repeat(3).tolist(), strict=False))
+    return numbered, len(known), sum(a * b for a, b in zip(values, [1, 2], strict=False))
+
+
+def test_zip_of_lists_of_different_kinds() -> None:
+    check(zipped, *map(torch.tensor, ([1.0, -2, 3, -4], [-1.0, -2, -3, -4], [4.0, 2, 3, 1])))

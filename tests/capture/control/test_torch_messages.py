@@ -27,7 +27,7 @@ def function_in_c_on_a_number(x: torch.Tensor) -> Any:
 
 
 def method_in_c_on_a_string(x: torch.Tensor) -> Any:
-    return x * len(str(x.sum().item()).title())
+    return x * len(str(x.sum().item()).expandtabs())
 
 
 def numpy_on_a_number(x: torch.Tensor) -> Any:
@@ -67,7 +67,7 @@ def time_of_day(x: torch.Tensor) -> Any:
     [
         (function_in_c, "PTC-B004", "zlib.crc32 is called: it is not written in Python", "before"),
         (function_in_c_on_a_number, "PTC-B004", "of type float that data decides", "torch func"),
-        (method_in_c_on_a_string, "PTC-B004", "str.title is called with a string that", "Python"),
+        (method_in_c_on_a_string, "PTC-B004", "str.expandtabs is called with a", "Python"),
         (numpy_on_a_number, "PTC-B004", "numpy.tanh is called with a number", "torch functions"),
         (memory_for_numpy, "PTC-B002", "Tensor.numpy() reads the data", "torch's functions"),
         (number_as_a_base, "PTC-B002", "not a number of type int that data", "if n == 2"),

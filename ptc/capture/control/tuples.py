@@ -1,0 +1,113 @@
+"""Tuples whose length data decides: a run-time list that nothing else refers to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.control import lists
+from ptc.capture.control.list_positions import length, longer, valid_index
+from ptc.capture.control.lists import DataListValue
+from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.calls import builtin
+from ptc.capture.polyfills import data_lists
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue, SliceValue
+from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
+from ptc.capture.values.objects import Instance
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+
+class DataTupleValue(Instance):
+    """A tuple whose length data decides."""
+
+    __slots__ = ("elements",)
+
+    def __init__(self, elements: DataListValue) -> None:
+        super().__init__(tuple)
+        self.elements = elements
+
+    def describe(self) -> str:
+        return "a tuple whose length data decides"
+
+    def length(self, vm: ControlMachine) -> Value:  # type: ignore[override]
+        return length(vm, self.elements)
+
+    def truth(self, vm: ControlMachine) -> bool:  # type: ignore[override]
+        return longer(vm, self.elements, 0)
+
+    def iterate(self, vm: ControlMachine) -> Value:  # type: ignore[override]
+        return SequenceIterator(self.elements)  # type: ignore[arg-type]
+
+    def getitem(self, vm: ControlMachine, key: Value) -> Value:  # type: ignore[override]
+        if isinstance(key, SliceValue):
+            part = lists.sliced(vm, self.elements, key)
+            assert isinstance(part, DataListValue)
+            return DataTupleValue(part)
+        if not vm.has_index(key):
+            kind = key.cls.__name__
+            raise vm.type_error(f"tuple indices must be integers or slices, not {kind}")
+        index = valid_index(vm, self.elements, key, "tuple index out of range")
+        return self.elements.element(vm, index)
+
+    def contains(self, vm: ControlMachine, item: Value) -> Value:  # type: ignore[override]
+        return self.elements.contains(vm, item)
+
+    def binary(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        its = _elements(vm, other)
+        if op != "+" or its is None:
+            return None
+        return DataTupleValue(
+            lists.added(vm, [its, self.elements] if reflected else [self.elements, its])  # type: ignore[arg-type]
+        )
+
+    def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        its = _elements(vm, other)
+        if its is None:
+            return None
+        if op not in ("==", "!="):
+            raise GraphBreak(
+                "PTC-B006",
+                f"{self.describe()} is ordered before or behind another",
+                "compare the elements in a loop",
+            )
+        same = vm.call(vm.wrap_fixed(data_lists.same_items), [self.elements, its])
+        return vm.logical_not(same) if op == "!=" else same
+
+    def setitem(self, vm: ControlMachine, key: Value, value: Value) -> None:  # type: ignore[override]
+        raise vm.type_error("'tuple' object does not support item assignment")
+
+    def delitem(self, vm: ControlMachine, key: Value) -> None:  # type: ignore[override]
+        raise vm.type_error("'tuple' object doesn't support item deletion")
+
+    def hash_key(self, vm: ControlMachine) -> Any:  # type: ignore[override]
+        raise GraphBreak(
+            "PTC-B006",
+            f"{self.describe()} is an element of a set, or a key",
+            "use a string, or a tuple of a known length",
+        )
+
+
+def _elements(vm: ControlMachine, value: Value) -> Value | None:
+    """The elements of a tuple as a list; None for all other values."""
+    if isinstance(value, DataTupleValue):
+        return value.elements
+    if isinstance(value, TupleValue) and value.klass is tuple:
+        return vm.list(list(value.items))
+    if isinstance(value, ConstantValue) and type(value.value) is tuple:
+        return vm.list([ConstantValue(part) for part in value.value])
+    return None
+
+
+def as_list(value: Value) -> Value:
+    """What only reads such a tuple reads its list."""
+    return value.elements if isinstance(value, DataTupleValue) else value
+
+
+@builtin(data_lists.as_tuple)
+def _as_tuple(vm: ControlMachine, values: Value) -> Value:
+    if isinstance(values, DataListValue):
+        return DataTupleValue(values)
+    assert isinstance(values, ListValue)
+    return vm.tuple(list(values.items))
