@@ -181,6 +181,9 @@ def sort_values(
         except TypeError as error:
             raise vm.native_exception(error) from None
     else:
+        found = vm.exchanged(values, keys, backward)
+        if found is not None:
+            return found
         if backward:
             order.reverse()
         order = _sorted_order(vm, order, keys)

@@ -7,13 +7,14 @@ from __future__ import annotations
 import collections
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import sympy
 import torch
 
 from ptc.capture.control import list_elements, list_positions, list_slices, lists
+from ptc.capture.control.arithmetic import is_number
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.dicts import DataDictValue, is_view
 from ptc.capture.control.list_forms import NumberForm, TensorForm
@@ -34,7 +35,7 @@ from ptc.capture.values.iterators import (
     MapValue,
     ZipValue,
 )
-from ptc.capture.values.texts import TextValue, joined
+from ptc.capture.values.texts import TextValue, is_text, joined
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import ListItem, NumberKind
@@ -516,14 +517,54 @@ def _unequal(vm: ControlMachine) -> None:
 
 def require_order(vm: ControlMachine, keys: list[Value]) -> None:
     """Where the order of keys with NaN is not this form's: that there is none."""
-    if len(keys) < (3 if data_lists.RUNS_DIFFER else data_lists.LONG_SORT):
-        return
+    if len(keys) >= (3 if data_lists.RUNS_DIFFER else data_lists.LONG_SORT):
+        _refuse_nan(vm, keys)
+
+
+def _refuse_nan(vm: ControlMachine, keys: list[Value]) -> None:
     broken: Value = ConstantValue(False)
-    for key in keys:
+    for key in _leaves(keys):
         if isinstance(key, DataNumber) and key.cls is float:
             broken = vm.binary("|", broken, vm.compare("!=", key, key))
     if vm.truth(broken):
         _unordered(vm)
+
+
+def _leaves(keys: list[Value]) -> Iterator[Value]:
+    for key in keys:
+        if isinstance(key, TupleValue):
+            yield from _leaves(key.items)
+        else:
+            yield key
+
+
+#: Comparisons as CPython makes them are a tree of branches, with a leaf for each order.
+_FEW_ORDERS = 5
+
+
+def exchanged(
+    vm: ControlMachine, values: list[Value], keys: list[Value], backward: bool
+) -> list[Value] | None:
+    """Values in the order of keys that data decides, by exchanges of neighbours that each end
+    before the next one begins. None for a few, and for what is not known to have one order: they
+    are compared in CPython's order."""
+    if len(keys) <= _FEW_ORDERS or not all(map(_has_order, keys)):
+        return None
+    _refuse_nan(vm, keys)
+    sorted_: Any = vm.list(list(values))
+    arguments = [sorted_, vm.list(list(keys)), ConstantValue(backward)]
+    vm.call(vm.wrap_fixed(data_lists.exchange), arguments)
+    return list(sorted_.items)
+
+
+def _has_order(key: Value) -> bool:
+    """Whether a key is such that comparisons with others like it never contradict each other, but
+    for numbers that data decides which may be NaN."""
+    if isinstance(key, TupleValue):
+        return key.cls.__lt__ is tuple.__lt__ and all(map(_has_order, key.items))
+    if isinstance(key, ConstantValue):
+        return isinstance(key.value, (int, float, str)) and key.value == key.value
+    return is_number(key) or is_text(key)
 
 
 @builtin(data_lists.uneven)

@@ -70,12 +70,7 @@ from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import GeneratorValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import (
-    Body,
-    NumberKind,
-    NumberVar,
-    Operand,
-)
+from ptc.graph.control import Body, NumberKind, NumberVar, Operand
 
 
 class ControlMachine(TorchMachine):
@@ -160,6 +155,7 @@ class ControlMachine(TorchMachine):
     read_index = reading.read_index
     key_in = keys.key_in
     entries_by_data = entries.hold
+    entries_changed = entries.note_change
     contains_by_data = dict_methods.contained
     equal_texts = keys.equal_texts
     settle_elements = keys.settle_elements
@@ -170,6 +166,7 @@ class ControlMachine(TorchMachine):
     text_item = strings.item
     text_number = strings.number_of
     ordered_texts = strings.ordered
+    exchanged = list_methods.exchanged
     sequence_key = reading.sequence_key
     declare_input = tensors.declare
     at_end_of = variables.at_end_of

@@ -4,7 +4,9 @@ variables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -12,11 +14,13 @@ from ptc.capture.control import formatting, strings
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.dicts import DataDictValue
 from ptc.capture.control.lists import DataListValue
+from ptc.capture.control.questions import Which
 from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter import text
 from ptc.capture.polyfills import data_dicts, data_lists
 from ptc.capture.values.base import Value
+from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
@@ -68,8 +72,7 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
     if isinstance(value, (ListValue, TupleValue)) and value.cls in (list, tuple):
         left, right = "[]" if value.cls is list else "()"
         comma = "," if value.cls is tuple and len(value.items) == 1 else ""
-        inside = _listed([_parts(vm, item) for item in value.items])
-        return joined((left, *inside, comma + right))
+        return joined((left, *_listed(_all_parts(vm, value.items)), comma + right))
     if isinstance(value, ExceptionValue) and vm.python_method(value, "__repr__") is None:
         inside = _listed([_parts(vm, arg) for arg in value.args])
         return joined((f"{value.klass.__name__}(", *inside, ")"))
@@ -96,6 +99,39 @@ def _quoted(vm: ControlMachine, value: TextValue) -> Value:
 
 def _parts(vm: ControlMachine, value: Value) -> Text:
     return text_of(vm, to_repr(vm, value))
+
+
+_PLAIN = (int, float, bool, str, type(None))
+#: Ways that the values within one text may go as branches, so that each way has a constant text.
+_MOST_WAYS = 16
+
+
+def _all_parts(vm: ControlMachine, values: list[Value]) -> list[Text]:
+    """`repr` of each value."""
+    many = _ways(vm, values) > _MOST_WAYS
+    found: list[Text] = []
+    for value in values:
+        chosen = _chosen_text(vm, value, repr) if many else None
+        found.append(_parts(vm, value) if chosen is None else chosen.parts)
+    return found
+
+
+def _ways(vm: ControlMachine, values: list[Value]) -> int:
+    choices = [value for value in values if isinstance(value, ChoiceValue)]
+    return math.prod(len(Which(choice).possible(vm)) for choice in choices)
+
+
+def _chosen_text(
+    vm: ControlMachine, value: Value, convert: Callable[[Any], str]
+) -> TextValue | None:
+    """The text of a value that is one of several constants, without a branch that is gone on in."""
+    if not isinstance(value, ChoiceValue):
+        return None
+    known = [one for one in value.alternatives if isinstance(one, ConstantValue)]
+    if len(known) != len(value.alternatives) or any(type(o.value) not in _PLAIN for o in known):
+        return None
+    texts = tuple(ConstantValue(convert(one.value)) for one in known)
+    return strings.of_variable(strings.variable(vm, ChoiceValue(value.selector, texts)))
 
 
 def _listed(elements: list[Text]) -> Text:
@@ -157,6 +193,7 @@ def _require_format(vm: ControlMachine, cls: type, spec: str) -> None:
 
 def join_text(vm: ControlMachine, parts: list[Value]) -> Value:
     found: list[str | Formatted] = []
+    many = _ways(vm, parts) > _MOST_WAYS
     for part in parts:
-        found += text_of(vm, part)
+        found += text_of(vm, _chosen_text(vm, part, str) or part if many else part)
     return joined(tuple(found))

@@ -458,6 +458,10 @@ class Machine:
         """`item in container` for a container whose length data decides; None for all others."""
         return None
 
+    def entries_changed(self, container: Value) -> None:
+        """The content of a dictionary or set has changed."""
+        self.effects.changed(container)
+
     def entries_by_data(self, container: Value, *entry: Value) -> bool:
         """Before an entry is put in a dictionary or set: whether that has become one whose number
         of entries data decides."""
@@ -481,6 +485,12 @@ class Machine:
 
     def require_order(self, keys: list[Value]) -> None:
         """Before keys that are not known are sorted."""
+
+    def exchanged(
+        self, values: list[Value], keys: list[Value], backward: bool
+    ) -> list[Value] | None:
+        """Values in the order of keys that are not known; None to compare as CPython does."""
+        return None
 
     def print(self, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """A call of `print`."""

@@ -368,6 +368,15 @@ def in_order(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     return keys if key is None else values
 
 
+def exchange(values: Any, keys: Any, backward: bool) -> None:
+    """A stable sort in place, of keys that all compare."""
+    for end in range(1, len(keys)):
+        for i in range(end, 0, -1):
+            if (keys[i - 1] < keys[i]) if backward else (keys[i] < keys[i - 1]):
+                keys[i - 1], keys[i] = keys[i], keys[i - 1]
+                values[i - 1], values[i] = values[i], values[i - 1]
+
+
 def _first_run(keys: Any) -> tuple[Any, Any]:
     """How many elements do not fall, or all fall, from the first on, and whether they fall."""
     count = len(keys)

@@ -1,0 +1,54 @@
+"""Sorting many values of a known number by what data decides."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+import ptc
+from tests.capture.control.checking import check
+
+_GENERATOR = torch.Generator().manual_seed(1)
+ROWS = [torch.randint(0, 5, (8,), generator=_GENERATOR) / 2 for _ in range(8)]
+
+
+class Item(NamedTuple):
+    name: str
+    score: float
+    row: torch.Tensor
+
+
+def named(x: torch.Tensor) -> Any:
+    items = [Item(f"i{i}", value, x[i] * 2) for i, value in enumerate(x.tolist())]
+    items.sort(key=lambda item: item.score, reverse=True)
+    print([item.name for item in items])
+    return items[0].row, [item.row for item in items[:3]]
+
+
+def numbers(x: torch.Tensor) -> Any:
+    return sorted(x.tolist()), sorted(x.long().tolist(), reverse=True)
+
+
+def test_numbers() -> None:
+    check(numbers, *ROWS)
+
+
+def test_tuples_with_a_key(tmp_path: Path) -> None:
+    """One branch an exchange, and no branch for each way that the printed names may be."""
+    report = ptc.build(named, (ROWS[0],), output=tmp_path / "libnamed.so")
+    assert report is not None
+    library = ptc.load(report.library)
+    for row in ROWS:
+        texts, results = [], []
+        for function in (named, library):
+            with contextlib.redirect_stdout(io.StringIO()) as text:
+                results.append(function(row))
+            texts.append(text.getvalue())
+        assert texts[0] == texts[1]
+        (one, several), (its, others) = results
+        assert torch.equal(one, its)
+        assert torch.equal(torch.stack(several), torch.stack(others))
