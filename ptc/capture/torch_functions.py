@@ -300,6 +300,7 @@ _METHOD_HANDLERS: dict[str, Any] = {
     "type": _type,
     "inverse": _as_function(torch.inverse),
     "cholesky": _as_function(torch.cholesky),
+    "cholesky_inverse": _as_function(torch.cholesky_inverse),
 }
 
 

@@ -45,12 +45,18 @@ def _smaller(a: Index, c: Index) -> Index:
     return a if a == c else minimum(a, c)
 
 
+def _require_float(a: TensorValue) -> None:
+    if a.dtype not in _FLOATS:
+        raise CompileError(
+            "PTC-O005", f"a factorisation of a matrix of {a.dtype.value}", hint="convert it to f32"
+        )
+
+
 def _factorised(
     ctx: LoweringContext, a: TensorValue
 ) -> tuple[TensorValue, TensorValue, TensorValue]:
     """L and U in one, pivots, info."""
-    if a.dtype not in _FLOATS:
-        raise CompileError("PTC-O005", f"a factorisation of a matrix of {a.dtype.value}")
+    _require_float(a)
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
     factors = ctx.empty(a.shape, a.dtype)
     pivots = ctx.empty((*batch, _smaller(rows, columns)), DType.I32)
@@ -239,6 +245,54 @@ def lower_log_determinant(ctx: LoweringContext, a: TensorValue) -> tuple[TensorV
     return sign, logarithm, factors, pivots
 
 
+@lowers(aten.lu_unpack.default)
+def lower_lu_unpack(
+    ctx: LoweringContext, factors: TensorValue, pivots: TensorValue, data: bool, permutation: bool
+) -> tuple[TensorValue, ...]:
+    """P, L and U of a factorised matrix; what is not asked for is empty."""
+    nothing = ctx.empty((ZERO,), factors.dtype)
+    p = _permutation(ctx, factors, pivots) if permutation else nothing
+    if not data:
+        return p, nothing, nothing
+    batch, (rows, columns) = factors.shape[:-2], factors.shape[-2:]
+    steps = _smaller(rows, columns)
+    zero, one = b.literal(0.0, factors.dtype), b.literal(1.0, factors.dtype)
+
+    def lower(index: Indices) -> Expr:
+        i, j = b.index_value(index[-2]), b.index_value(index[-1])
+        return b.where(b.gt(i, j), ctx.load(factors, index), b.where(b.eq(i, j), one, zero))
+
+    def upper(index: Indices) -> Expr:
+        i, j = b.index_value(index[-2]), b.index_value(index[-1])
+        return b.where(b.le(i, j), ctx.load(factors, index), zero)
+
+    return (
+        p,
+        ctx.pointwise((*batch, rows, steps), factors.dtype, lower),
+        ctx.pointwise((*batch, steps, columns), factors.dtype, upper),
+    )
+
+
+def _permutation(ctx: LoweringContext, factors: TensorValue, pivots: TensorValue) -> TensorValue:
+    """P of A = P L U."""
+    dtype, (*batch, rows, _) = factors.dtype, factors.shape
+    order = ctx.empty((*batch, rows), DType.I64)
+    ctx.extern("lu_order", [pivots], [order])
+
+    def element(index: Indices) -> Expr:
+        here = b.eq(ctx.load(order, (*index[:-2], index[-1])), b.index_value(index[-2]))
+        return b.where(here, b.literal(1.0, dtype), b.literal(0.0, dtype))
+
+    return ctx.pointwise((*batch, rows, rows), dtype, element)
+
+
+@decomposes(aten.linalg_lu.default)
+def decompose_lu(a: torch.Tensor, *, pivot: bool = True) -> tuple[torch.Tensor, ...]:
+    """P, L and U."""
+    factors, pivots, _ = torch.linalg.lu_factor_ex(a, pivot=pivot)
+    return torch.lu_unpack(factors, pivots)
+
+
 # --- triangles -----------------------------------------------------------------------------------
 
 
@@ -286,8 +340,7 @@ def lower_cholesky(
     ctx: LoweringContext, a: TensorValue, upper: bool, check_errors: bool
 ) -> tuple[TensorValue, TensorValue]:
     """L of A = L L^T, or its transpose; only that triangle of A is read. And info."""
-    if a.dtype not in _FLOATS:
-        raise CompileError("PTC-O005", f"a factorisation of a matrix of {a.dtype.value}")
+    _require_float(a)
     factor, info = ctx.empty(a.shape, a.dtype), ctx.empty(a.shape[:-2], DType.I32)
     ctx.extern("cholesky", [_transposed(ctx, a) if upper else a], [factor, info])
     if check_errors:
@@ -303,6 +356,21 @@ def decompose_cholesky_solve(
     lower = factor.mT if upper else factor
     half = torch.linalg.solve_triangular(lower, b, upper=False)
     return torch.linalg.solve_triangular(lower.mT, half, upper=True)
+
+
+# --- QR ------------------------------------------------------------------------------------------
+
+
+@lowers(aten.linalg_qr.default)
+def lower_qr(ctx: LoweringContext, a: TensorValue, mode: str) -> tuple[TensorValue, TensorValue]:
+    """A = Q R. "complete": Q square; "r": R alone."""
+    _require_float(a)
+    batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
+    kept = rows if mode == "complete" else _smaller(rows, columns)
+    q = ctx.empty((*batch, rows, ZERO if mode == "r" else kept), a.dtype)
+    r = ctx.empty((*batch, kept, columns), a.dtype)
+    ctx.extern("qr", [a], [q, r])
+    return (ctx.empty((ZERO,), a.dtype) if mode == "r" else q), r
 
 
 # --- samples -------------------------------------------------------------------------------------
@@ -402,4 +470,28 @@ samples(
 samples(
     aten._linalg_check_errors.default,
     sample(T("i32[3]", low=0, high=0), "linalg.solve", is_matrix=False),
+)
+samples(
+    aten.lu_unpack.default,
+    *(
+        # Every row changes places with the last
+        sample(T(f"f32[2,{m},{n}]"), T(f"i32[2,{min(m, n)}]", low=m, high=m + 1), exact=True)
+        for m, n in ((3, 3), (4, 2), (2, 4))
+    ),
+    sample(T("f64[3,3]"), T("i32[3]", low=3, high=4), False, exact=True),
+    sample(T("f64[3,3]"), T("i32[3]", low=3, high=4), True, False, exact=True),
+)
+samples(
+    aten.linalg_lu.default,
+    sample(T("f32[2,5,3]"), tolerance=8.0),
+    sample(T("f32[3,5]"), tolerance=8.0),
+)
+samples(
+    aten.linalg_qr.default,
+    *(sample(T(spec, definite="f64" in spec), tolerance=32.0) for spec in _MATRICES),
+    *(
+        sample(T(spec), mode, tolerance=8.0)
+        for spec in ("f32[2,5,3]", "f32[3,5]", "f32[0,3]", "f32[3,0]")
+        for mode in ("reduced", "complete", "r")
+    ),
 )

@@ -80,7 +80,6 @@ refuses(
     hint="compile the model under torch.no_grad() for inference",
 )
 refuses(
-    aten.linalg_qr.default,
     aten._linalg_svd.default,
     aten._linalg_eigh.default,
     aten.linalg_eig.default,

@@ -74,6 +74,8 @@ NO_RULE = {
     "aten._linalg_slogdet.default": "no ONNX operator",
     "aten.linalg_solve_triangular.default": "no ONNX operator",
     "aten.linalg_cholesky_ex.default": "no ONNX operator",
+    "aten.lu_unpack.default": "no ONNX operator",
+    "aten.linalg_qr.default": "no ONNX operator",
 }
 
 

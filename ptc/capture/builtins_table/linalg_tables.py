@@ -21,6 +21,7 @@ _RAISING: dict[Any, types.FunctionType] = {
     torch.inverse: linalg.inverse,
     torch.linalg.cholesky: linalg.cholesky,
     torch.cholesky: linalg.old_cholesky,
+    torch.cholesky_inverse: linalg.cholesky_inverse,
     torch.linalg.lu_factor: linalg.lu_factor,
 }
 _CHECKING: dict[Any, types.FunctionType] = {

@@ -63,6 +63,17 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     return found
 
 
+def cholesky_inverse(input: Any, upper: bool = False) -> Any:
+    size = input.shape[-1]
+    if size > 0:
+        zero = input.diagonal(dim1=-2, dim2=-1) == 0
+        info = torch.where(zero.any(-1), zero.int().argmax(-1) + 1, 0)
+        if info.any():
+            singular_matrix(info, "cholesky_inverse")
+    identity = torch.eye(size, dtype=input.dtype, device=input.device)
+    return torch.cholesky_solve(identity, input, upper=upper)
+
+
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     factors, pivots, info = torch.linalg.lu_factor_ex(A, pivot=pivot)
     if info.any():

@@ -108,3 +108,13 @@ def test_a_compiled_call_raises_what_eager_raises(control_flow: bool) -> None:
                 assert got[1] == wanted[1]
                 wanted, got = wanted[0], got[0]
             torch.testing.assert_close(got, wanted)
+
+
+def inverse_of_a_root(root: Tensor) -> Any:
+    return torch.cholesky_inverse(root), root.cholesky_inverse(upper=True)
+
+
+def test_the_inverse_of_what_a_root_is_of() -> None:
+    check(inverse_of_a_root, *ONE)
+    check(inverse_of_a_root, *MANY)
+    check(inverse_of_a_root, torch.zeros(0, 3, 3))
