@@ -172,7 +172,7 @@ class CarriedLists:
 
     def _hold_within(self, form: lists.Form, items: list[Any]) -> None:
         """Hold the lists among elements that are references."""
-        for item in items:
+        for item in () if lists.is_state(items) else items:
             item = item.value if isinstance(item, list_forms.Perhaps) else item
             if isinstance(form, list_forms.ListForm):
                 self._hold_as(item, form.element)

@@ -16,7 +16,6 @@ from ptc.capture.values.births import born
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue
 from ptc.capture.values.data_numbers import DataNumber
-from ptc.capture.values.objects import NO_OBJECT
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -41,8 +40,14 @@ def changed(vm: ControlMachine, owner: Any, *, grown: bool = False, shrunk: bool
     """Note for iterators, and for whoever keeps the container, that it changed."""
     for iterator in vm.lists.iterators.values():
         iterator.note(vm, owner, grown, shrunk)
+    note_change(vm, owner)
+
+
+def note_change(vm: ControlMachine, owner: Any) -> None:
+    """See `Machine.entries_changed`."""
     vm.effects.changed(owner)
-    vm.state.changed(owner)
+    if is_container(owner):
+        vm.state.changed(owner)
 
 
 def is_held(entries: dict[Any, Any]) -> bool:
@@ -52,8 +57,8 @@ def is_held(entries: dict[Any, Any]) -> bool:
 
 def holdable(owner: Any) -> bool:
     """Whether a dictionary or set can become one that variables hold."""
-    made = type(owner) in HELD_AS and owner.obj is NO_OBJECT and owner.source is None
-    return made and owner.klass is not frozenset
+    known = type(owner) in HELD_AS and owner.klass is not frozenset
+    return known and getattr(owner, "complete", True) and not getattr(owner, "trusted", False)
 
 
 def content_of(owner: Any) -> dict[Any, Any]:

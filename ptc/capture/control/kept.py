@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ptc.capture.control import kept_entries
+from ptc.capture.control.entries import HELD_AS
 from ptc.capture.control.kept_forms import (
     Choice,
     Constant,
@@ -167,6 +169,9 @@ class KeptAttribute:
         new = built(self.place, variables, self.original)
         if self.same is None or not variables[self.same.name] or type(new) is not type(real):
             return new
+        if type(real) in kept_entries.CLASSES:
+            kept_entries.refill(real, new)
+            return real
         if isinstance(real, (list, collections.deque)):
             if any(a is not b for a, b in zip(real, new, strict=False)) or len(real) != len(new):
                 real.clear()
@@ -203,6 +208,8 @@ class State:
 
     def read(self, owner: Instance, name: str, real: Any) -> Value | None:
         """The value of a kept attribute; None if it is as capture finds it."""
+        if name in _TABLES and isinstance(owner.obj, torch.nn.Module):
+            return None
         key = self._key(owner, name)
         self._read[key] = (owner, name, real)
         self._refuse_second_name(key, name, real)
@@ -239,13 +246,14 @@ class State:
                 choice = self._initial(slot.owner, slot.name, slot.original)
                 written = _Written(slot.owner, slot.name, slot.original, choice)
                 self._written[key] = written
-            if isinstance(container, DataListValue):
+            if isinstance(container, DataListValue) or type(container) in HELD_AS.values():
                 self._note_list(written, current, container)
             else:
                 self._note(key, written, current)
 
-    def _note_list(self, written: _Written, current: Value, changed: DataListValue) -> None:
-        """Note what a list that variables hold has become. The session has a reference to it."""
+    def _note_list(self, written: _Written, current: Value, changed: Value) -> None:
+        """Note what a list or dictionary that variables hold has become. The session has a
+        reference to it."""
         for value in getattr(current, "alternatives", (current,)):
             if any(part is changed for part in _parts(value)):
                 try:
@@ -282,8 +290,8 @@ class State:
 
     def _refuse_shared(self, slot: _Slot, value: Value) -> None:
         """Each attribute is kept by itself: an object that changes is in one of them only."""
-        kinds: tuple[type, ...] = (ListValue, ObjectValue)
-        kinds = (*kinds, DataListValue) if self._live else kinds
+        kinds: tuple[type, ...] = (ListValue, ObjectValue, *HELD_AS)
+        kinds = (*kinds, DataListValue, *HELD_AS.values()) if self._live else kinds
         mutable = [part for part in _parts(value) if isinstance(part, kinds)]
         for other in self._slots.values():
             current = other.owner.attrs.get(other.name)
@@ -294,7 +302,7 @@ class State:
 
     def _refuse_second_name(self, key: Hashable, name: str, real: Any) -> None:
         """A list that is kept is read by the name that it is kept by."""
-        if not isinstance(real, (list, collections.deque)):
+        if not isinstance(real, _CHANGING):
             return
         for other, (_, its_name, its) in self._read.items():
             if its is real and other != key and {key, other} & self.known.forms.keys():
@@ -326,7 +334,7 @@ class State:
         place = self._table.place(choice, path, real if simple else NO_OBJECT)
         original = self._original(real)
         same = None
-        if self._live and isinstance(real, (list, collections.deque)):
+        if self._live and isinstance(real, _CHANGING):
             same = self._table.number(f"{path}.same", NumberKind.BOOL, True)
         with vm.writer.inside(self._prologue):
             outside = None
@@ -405,7 +413,7 @@ class State:
         root.items[:0] = self._prologue.items
         self._prologue.items.clear()
         for slot in self._slots.values():
-            if isinstance(slot.original, (list, collections.deque)):
+            if isinstance(slot.original, _CHANGING):
                 other = self.vm.wrapped.get(id(slot.original))
                 if other is not None:
                     raise _two_names(slot.name, str(other.source))
@@ -437,7 +445,7 @@ class State:
                 continue
             owner, name, real = self._read[key]
             form = _form_or_none(real)
-            if form is not None and isinstance(real, (list, collections.deque)):
+            if form is not None and isinstance(real, _CHANGING):
                 self._written[key] = _Written(owner, name, real, (form,))
 
     def attributes(self) -> tuple[KeptAttribute, ...]:
@@ -465,12 +473,17 @@ class State:
         }
 
 
+#: A module's own tables, of buffers, hooks and the like.
+_TABLES = frozenset(n for n, v in vars(torch.nn.Module()).items() if isinstance(v, (dict, set)))
+#: Objects that change, and may be kept.
+_CHANGING = (list, collections.deque, *kept_entries.CLASSES)
+_ENTRIES = (*HELD_AS, *HELD_AS.values())
+
+
 def _form_or_none(real: Any) -> Form | None:
     """The form of what is made of values alone: an object of a class of the user's is known by its
     identity, as it may be used by another name."""
-    made_of_values = is_immutable(real) or isinstance(
-        real, (torch.Tensor, tuple, list, collections.deque)
-    )
+    made_of_values = is_immutable(real) or isinstance(real, (torch.Tensor, tuple, *_CHANGING))
     try:
         return form_of_real(real) if made_of_values else None
     except Unkept:
@@ -486,7 +499,7 @@ def _two_names(one: str, other: str) -> GraphBreak:
 
 
 def _is_list(value: Value) -> bool:
-    return isinstance(value, (ListValue, DataListValue))
+    return isinstance(value, (ListValue, DataListValue)) or type(value) in _ENTRIES
 
 
 def _parts(value: Any) -> Iterator[Value]:

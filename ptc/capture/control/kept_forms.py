@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control import list_forms
+from ptc.capture.control import entries, kept_entries, list_forms
 from ptc.capture.control.arithmetic import KINDS, is_number, number_kind
 from ptc.capture.control.list_forms import EMPTY
 from ptc.capture.control.list_positions import is_empty
@@ -25,6 +25,7 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
 from ptc.capture.values.constants import ConstantValue, is_immutable
 from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.objects import NO_OBJECT, ObjectValue
 from ptc.capture.values.texts import is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
@@ -93,11 +94,21 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Entries:
+    """A dictionary, or a set, of any number of entries: a list (`Row`) of keys, and one of values
+    but for a set. `factory` is a defaultdict's."""
+
+    klass: type
+    factory: Any
+    parts: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Original:
     """The object that the attribute holds in a new session."""
 
 
-Form = Number | Constant | Words | Tensor | Items | Row | Record | Original
+Form = Number | Constant | Words | Tensor | Items | Row | Record | Entries | Original
 Choice = tuple[Form, ...]
 
 
@@ -155,11 +166,34 @@ def form_of(vm: ControlMachine, value: Value, original: Any = NO_OBJECT) -> Form
         return Items(value.klass, None, parts)
     if isinstance(value, ListValue):
         return _list_form(vm, value)
+    if isinstance(value, (DictValue, SetValue)) or entries.is_container(value):
+        return _entries_form(vm, value)
     if isinstance(value, ObjectValue) and value.obj is NO_OBJECT:
         require_plain(value.klass)
         names = tuple(value.attrs)
         return Record(value.klass, names, tuple(choice_of(vm, value.attrs[n]) for n in names))
     raise Unkept(value.describe())
+
+
+def _entries_form(vm: ControlMachine, value: Any) -> Entries:
+    if isinstance(value, DictValue):
+        value.load_all(vm)
+    content = entries.content_of(value)
+    if value.klass not in kept_entries.CLASSES or value.attrs:
+        raise Unkept(value.describe())
+    if entries.is_held(content):
+        columns = entries.lists_in(content)
+    else:
+        columns = [ListValue(items) for items in entries.columns_of(value, content)]
+    factory = getattr(value, "factory", None)
+    real = None if factory is None else factory.real()
+    return Entries(value.klass, real, tuple((_row(form_of(vm, one)),) for one in columns))
+
+
+def _row(form: Form) -> Row:
+    """A list of any length."""
+    assert isinstance(form, (Items, Row))
+    return Row(form.klass, form.maxlen, _common(form))
 
 
 def choice_of(vm: ControlMachine, value: Value) -> Choice:
@@ -252,6 +286,10 @@ def form_of_real(real: Any) -> Form:
     if isinstance(real, tuple) or type(real) in (list, collections.deque):
         parts = tuple((form_of_real(part),) for part in real)
         return Items(type(real), getattr(real, "maxlen", None), parts)
+    if type(real) in kept_entries.CLASSES:
+        columns = map(form_of_real, kept_entries.columns_of_real(real))
+        factory = kept_entries.factory_of_real(real)
+        return Entries(type(real), factory, tuple((_row(column),) for column in columns))
     if isinstance(real, torch.nn.Module) or is_immutable(real):
         raise Unkept(f"an object of class {type(real).__qualname__}")
     require_plain(type(real))
@@ -306,6 +344,8 @@ def structure(form: Form) -> Hashable:
             return (Row, form.klass, form.maxlen)
         case Record():
             return (Record, form.klass, frozenset(form.names))
+        case Entries():
+            return (Entries, form.klass, form.factory)
         case _:
             return form
 
@@ -314,7 +354,7 @@ def _joined(one: Any, other: Any) -> Form:
     match one:
         case Tensor():
             return _joined_tensors(one, other)
-        case Items():
+        case Items() | Entries():
             return dataclasses.replace(one, parts=_joined_parts(one.parts, other.parts))
         case Row():
             return dataclasses.replace(one, element=joined_elements(one.element, other.element))

@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 
+from ptc.capture.control import kept_entries
 from ptc.capture.control.kept_forms import (
     Columns,
     Constant,
     Element,
+    Entries,
     Items,
     Names,
     Number,
@@ -51,6 +53,10 @@ def variables_of(place: Place, real: Any, original: Any, found: dict[str, Any]) 
                 for column, cell in zip(columns, cells, strict=True):
                     column.append(cell)
             found.update(zip((var.name for var in held.vars), columns, strict=True))
+        case Entries():
+            columns = kept_entries.columns_of_real(real)
+            for part, column in zip(held.parts, columns, strict=True):
+                variables_of(part, column, NO_OBJECT, found)
         case Items():
             for part, item in zip(held.parts, real, strict=True):
                 variables_of(part, item, NO_OBJECT, found)
@@ -109,6 +115,9 @@ def built(place: Place, variables: Mapping[str, Any], original: Any) -> Any:
             return _tuple(klass, items) if issubclass(klass, tuple) else _list(klass, maxlen, items)
         case Record():
             return _record(held, variables)
+        case Entries(klass, factory, _):
+            columns = [built(part, variables, NO_OBJECT) for part in held.parts]
+            return kept_entries.built(klass, factory, columns)
 
 
 def _element(element: Element | None, cells: Iterator[Any]) -> Any:

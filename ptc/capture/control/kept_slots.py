@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import torch
 
-from ptc.capture.control import lists, strings
+from ptc.capture.control import kept_entries, lists, strings
 from ptc.capture.control.arithmetic import KINDS, operand
 from ptc.capture.control.kept_forms import (
     Choice,
     Constant,
+    Entries,
     Form,
     Items,
     Number,
@@ -128,6 +129,10 @@ class Table:
                     label = f"{path}.{number}" if number else path
                     made.append(self._kept(ListVar(self._name(label), var.element), label))
                 return Held(form, tuple(made))
+            case Entries():
+                return Held(
+                    form, (), self._parts(form.parts, path, ("keys", "values")[: len(form.parts)])
+                )
             case Items():
                 names: Sequence[Any] = getattr(form.klass, "_fields", range(len(form.parts)))
                 return Held(form, (), self._parts(form.parts, path, names))
@@ -184,6 +189,9 @@ class Table:
                 return self._tensor(held.vars[0])
             case Row():
                 return self._list(form, held.vars)
+            case Entries(klass, factory, _):
+                columns = [self.load(part, None) for part in held.parts]
+                return kept_entries.loaded(vm, klass, factory, columns)
             case Items():
                 return self._items(form, [self.load(part, None) for part in held.parts])
             case Record():
@@ -214,6 +222,9 @@ class Table:
         value = lists.DataListValue(state, form.klass)
         value.items = BornList([state], outside=True)
         value.maxlen = form.maxlen
+        vm.lists.classes.note(state.name, id(value.items), None)
+        if form.element is None:  # nothing is ever put in
+            vm.journal.put(vm.lists.lengths, state.name, vm.lists.known_length(0))
         return value
 
     @staticmethod
@@ -284,6 +295,10 @@ class Table:
                 state = self._as_row(value, form)
                 for target, source in zip(held.vars, state.vars, strict=True):
                     vm.writer.add(Assign(target, source))
+            case Entries():
+                columns = kept_entries.columns_to_store(vm, value)
+                for part, column in zip(held.parts, columns, strict=True):
+                    self.store(part, column)
             case Items():
                 items = tuple_items(value) if not isinstance(value, DequeValue) else value.items
                 assert items is not None

@@ -155,6 +155,7 @@ class ControlMachine(TorchMachine):
     read_index = reading.read_index
     key_in = keys.key_in
     entries_by_data = entries.hold
+    entries_changed = entries.note_change
     contains_by_data = dict_methods.contained
     equal_texts = keys.equal_texts
     settle_elements = keys.settle_elements

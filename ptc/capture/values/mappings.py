@@ -172,7 +172,7 @@ class DictValue(Instance):
         if known is not None and known[1] is value:
             return
         vm.journal.put(self.entries, hashed, (known[0] if known else key, value))
-        vm.effects.changed(self)
+        vm.entries_changed(self)
 
     def delitem(self, vm: Machine, key: Value) -> None:
         self.load_all(vm)
@@ -184,7 +184,7 @@ class DictValue(Instance):
     def assign(self, vm: Machine, entries: dict[Any, tuple[Value, Value]]) -> None:
         """Replace content and order."""
         vm.journal.replace_dict(self.entries, entries)
-        vm.effects.changed(self)
+        vm.entries_changed(self)
 
     def update_from(self, vm: Machine, other: DictValue) -> None:
         other.load_all(vm)
@@ -443,7 +443,7 @@ class SetValue(Instance):
 
     def assign(self, vm: Machine, elements: dict[Any, Value]) -> None:
         vm.journal.replace_dict(self.elements, elements)
-        vm.effects.changed(self)
+        vm.entries_changed(self)
 
     def add(self, vm: Machine, value: Value) -> None:
         if vm.entries_by_data(self, value):
@@ -453,7 +453,7 @@ class SetValue(Instance):
         known = self.elements.get(hashed)
         if known is None or vm.present(known) is None:
             vm.journal.put(self.elements, hashed, value)
-            vm.effects.changed(self)
+            vm.entries_changed(self)
 
     def hash_key(self, vm: Machine) -> Any:
         if self.klass is frozenset:
