@@ -31,6 +31,7 @@ SAMPLE = frozenset(
         "sixteen_branches",
         "adaptive_computation",
         "repeat_int",
+        "sizes_from_data",
         "expert_by_number",
         "nms",
         "try_except",

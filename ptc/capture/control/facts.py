@@ -147,18 +147,21 @@ class _Consequences:
         return None if None in parts else not decisive
 
     def _equal(self) -> dict[Any, Any]:
+        """Symbols by what they are equal to, which has none of these symbols in it."""
         equal: dict[Any, Any] = {}
-        for actual in self._actual:
-            if isinstance(actual, sympy.Eq):
-                left, right = actual.lhs, actual.rhs
-                if not left.is_Symbol and right.is_Symbol:
-                    left, right = right, left
-                if left.is_Symbol and left not in right.free_symbols:
-                    equal[left] = right.xreplace(equal)
         for symbol in self._single:
             limits = self.range(symbol)
-            if symbol not in equal and limits.lower == limits.upper:
+            if limits.lower == limits.upper:
                 equal[symbol] = limits.lower
+        for actual in self._actual:
+            if not isinstance(actual, sympy.Eq):
+                continue
+            left, right = actual.lhs.xreplace(equal), actual.rhs.xreplace(equal)
+            if not left.is_Symbol and right.is_Symbol:
+                left, right = right, left
+            if left.is_Symbol and left not in right.free_symbols:
+                equal = {symbol: known.xreplace({left: right}) for symbol, known in equal.items()}
+                equal[left] = right
         return equal
 
     def _implied(self, condition: Any) -> bool | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.control.arithmetic import computed, in_symbols, summands
+from ptc.capture.polyfills import torch_functions
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -37,13 +38,20 @@ def indexed(vm: ControlMachine, target: Any, args: list[Value]) -> Value | None:
     key = _numbers_read(vm, args[1])
     parts = list(key.items) if isinstance(key, TupleValue) else [key]
     bounded = _bounded(vm, args[0], parts)
+    given = args[2:]
+    if given:
+        listed = _steps_listed(vm, args[0], bounded)
+        if listed is not bounded and isinstance(given[0], TensorValue):
+            # What the rows are given may be rows themselves
+            given = [vm.call_method(given[0], "clone", [])]
+        bounded = listed
     if not all(map(operator.is_, bounded, parts)):
         parts = bounded
         key = TupleValue(parts) if isinstance(key, TupleValue) else parts[0]
     if not any(isinstance(part, (DataNumber, SymbolicNumber)) for part in parts):
         if key is args[1]:
             return None
-        return vm.torch_call("call_function", target, [args[0], key, *args[2:]], {})
+        return vm.torch_call("call_function", target, [args[0], key, *given], {})
     base, rest = _selected(vm, args[0], parts)
     if target is operator.getitem:
         if not rest:
@@ -51,7 +59,7 @@ def indexed(vm: ControlMachine, target: Any, args: list[Value]) -> Value | None:
         return vm.torch_call("call_function", target, [base, TupleValue(rest)], {})
     if all(_takes_all(part) for part in rest):
         rest = [vm.const(Ellipsis)]
-    return vm.torch_call("call_function", target, [base, TupleValue(rest), *args[2:]], {})
+    return vm.torch_call("call_function", target, [base, TupleValue(rest), *given], {})
 
 
 def _takes_all(part: Value) -> bool:
@@ -101,6 +109,30 @@ def _bounded(vm: ControlMachine, base: TensorValue, parts: list[Value]) -> list[
         result.append(part)
         dim += rank - taken if _takes_all(part) else _dimensions(part)
     return result
+
+
+def _steps_listed(vm: ControlMachine, base: TensorValue, parts: list[Value]) -> list[Value]:
+    """The parts of a key that is written to with a slice whose step data decides as the list of its
+    indices: a view of such a part has no form."""
+    stepped = [place for place, part in enumerate(parts) if _steps_by_data(part)]
+    if len(stepped) != 1 or any(isinstance(part, (TensorValue, ListValue)) for part in parts):
+        return parts
+    (place,) = stepped
+    rank = base.fake.dim()
+    taken = sum(_dimensions(part) for part in parts)
+    before = parts[:place]
+    dim = sum(rank - taken if _takes_all(part) else _dimensions(part) for part in before)
+    if dim >= rank:
+        return parts
+    part = parts[place]
+    assert isinstance(part, SliceValue)
+    arguments = [vm.size_value(base, dim), *part.parts]
+    listed = vm.call(vm.wrap_fixed(torch_functions.indices_of_slice), arguments)
+    return [*before, listed, *parts[place + 1 :]]
+
+
+def _steps_by_data(part: Value) -> bool:
+    return isinstance(part, SliceValue) and isinstance(part.parts[2], DataNumber)
 
 
 def _slice_within(vm: ControlMachine, part: SliceValue, size: Value) -> SliceValue:

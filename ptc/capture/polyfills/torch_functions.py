@@ -39,3 +39,18 @@ def call_with_hooks(module: Any, /, *args: Any, **kwargs: Any) -> Any:
         if replaced is not None:
             result = replaced
     return result
+
+
+def indices_of_slice(size: int, start: Any, stop: Any, step: int) -> torch.Tensor:
+    """The rows that `tensor[start:stop:step]` is about, of `size`."""
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    first = 0 if start is None else start
+    if first < 0:
+        first = max(first + size, 0)
+    first = min(first, size)
+    last = size if stop is None else stop
+    if last < 0:
+        last = max(last + size, 0)
+    count = (max(min(last, size), first) - first + step - 1) // step
+    return torch.arange(count) * step + first

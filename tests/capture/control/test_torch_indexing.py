@@ -104,3 +104,17 @@ def masked(x: Row) -> Any:
 def test_lists_of_numbers_as_an_index(program: Any) -> None:
     torch.manual_seed(0)
     check(program, *[torch.randn(4, 4) for _ in range(4)])
+
+
+def stepped(x: Row) -> Any:
+    step, start = int(x[0, 0].abs()) + 1, int(x[1, 1])
+    y, z = x.clone(), x.clone()
+    y[start::step] = 7.0
+    z[:, :3:step] = z[0, 0]
+    z[..., 1::step] += 1
+    return y, z, x[::step]
+
+
+def test_slices_with_a_step_that_data_decides() -> None:
+    torch.manual_seed(0)
+    check(stepped, *[torch.randn(4, 4) * 3 for _ in range(5)])
