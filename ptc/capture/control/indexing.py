@@ -69,6 +69,7 @@ def module(vm: ControlMachine, obj: Value, key: DataNumber) -> Value | None:
 
 
 _MOST_SLICES = 32
+_MOST_STORES = 8  # arms, one for each element of a list that one may be stored in
 #: An iterator over so many elements has no end.
 ENDLESS = 2**60
 
@@ -158,6 +159,8 @@ def position(vm: ControlMachine, obj: Value, key: Value) -> Value:
     obj = vm.settle(obj)
     if not isinstance(key, DataNumber) or not isinstance(obj, SequenceValue):
         return known_slice(vm, obj, key)
+    if lists.hold_numbers(vm, obj, _MOST_STORES):
+        return key
     count = len(obj.items)
     message = ConstantValue("list assignment index out of range")
     index = valid_index(vm, key, count, message)

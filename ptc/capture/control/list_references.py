@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 _DEEPEST = 6
+_MOST_APART = 8
 
 
 class References:
@@ -50,6 +51,7 @@ class References:
         self._names: dict[int, str] = {}  # of lists that no variable holds yet
         self._learned: dict[Site, Form] = {}
         self._open: set[int] = set()  # lists whose elements are being looked at
+        self._apart = 0
 
     # -- places --------------------------------------------------------------------------------
 
@@ -247,6 +249,12 @@ class References:
         if not any(learned):
             raise _refusal("elements of a kind that is seen too late")
         raise Restart
+
+    def kept_apart(self, by_reference: bool) -> None:
+        """Ways go on apart as a list cannot have the content of each. Where references would do,
+        few may."""
+        self._apart += by_reference
+        self.reconsider(self._apart > _MOST_APART)
 
     def reconsider(self, by_reference: bool) -> None:
         """Start again with lists in lists as references, if that may help where lists of a known

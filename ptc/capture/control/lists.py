@@ -370,6 +370,18 @@ def hold(
     take(vm, items)
 
 
+def hold_numbers(vm: ControlMachine, value: Any, most: int) -> bool:
+    """Hold a list of more known numbers by variables, if it is one."""
+    if not isinstance(value, ListValue) or value.klass is not list or value.attrs:
+        return False
+    if len(value.items) <= most or not all(map(vm.is_number, value.items)):
+        return False
+    if value.source is not None or len({item.cls for item in value.items}) > 1:
+        return False
+    hold(vm, value)
+    return True
+
+
 def become(vm: ControlMachine, value: Any, state: ListState) -> None:
     """Note that the list is in this state from now on."""
     vm.lists.changed(value)

@@ -235,6 +235,35 @@ def test_beams(function: Callable[..., Any]) -> None:
     check(function, *_COUNTS)
 
 
+def test_candidates_of_known_number() -> None:
+    """The arms of the branches put the lists of each in another place."""
+
+    def searched(x: Tensor) -> tuple[list[int], float, int]:
+        beams = [([0], 0.0)]
+        done: list[tuple[list[int], float]] = []
+        for _ in range(3):
+            values = x.cumsum(0).tanh()
+            candidates = [
+                (tokens + [t], score + values[t].item() - 0.1 * len(tokens))  # noqa: RUF005
+                for tokens, score in beams
+                for t in range(2)
+            ]
+            candidates.sort(key=lambda c: c[1], reverse=True)
+            beams = []
+            for candidate in candidates:
+                if candidate[0][-1] == 1:
+                    done.append(candidate)
+                else:
+                    beams.append(candidate)
+                if len(beams) == 2:
+                    break
+        done.extend(beams)
+        best = max(done, key=lambda c: c[1])
+        return best[0], best[1], len(done)
+
+    check(searched, *(torch.tensor(v) for v in ([0.5, 1.0], [1.0, -2.0], [-1.0, 3.0])))
+
+
 # -- names ----------------------------------------------------------------------------------------
 
 
@@ -350,6 +379,15 @@ def joined_sets(n: Tensor) -> tuple[list[int], bool]:
     return [len(c) for c in components], components[0] is components[-1]
 
 
+def stored_in_a_list_of_known_length(n: Tensor) -> tuple[list[int], list[int], int]:
+    parent = list(range(12))
+    same = parent
+    for i in range(int(n)):
+        parent[(i * 5) % 12] = parent[(i * 7 + 1) % 12]
+    parent[int(n)] = -1
+    return parent, same[:3], same[int(n)]
+
+
 def path_so_far(n: Tensor) -> tuple[list[int], list[int]]:
     path = [0]
     paths: list[list[int]] = []
@@ -388,7 +426,8 @@ def exchanged(n: Tensor) -> tuple[list[int], list[int]]:
     [
         second_name, one_of_two, copies_of_the_outer_list, one_row_many_times, identities,
         rows_by_two_names, one_row_twice, one_row_in_two_lists, two_rows, cleared, joined_sets,
-        path_so_far, one_list_from_the_second_iteration_on, exchanged,
+        stored_in_a_list_of_known_length, path_so_far, one_list_from_the_second_iteration_on,
+        exchanged,
     ],
 )  # fmt: skip
 def test_one_list_by_two_names(function: Callable[..., Any]) -> None:
