@@ -1,0 +1,26 @@
+"""Where eager is right by chance: its errors on inputs that differ by rounding count too."""
+
+from __future__ import annotations
+
+import torch
+
+from ptc.artifact.input_sets import InputSet
+from ptc.artifact.live_state import LiveState
+from ptc.artifact.verify import verify_entry
+
+X = torch.tensor([1.0001, 1.0002, 0.9997])
+
+
+def cancelling(x: torch.Tensor) -> torch.Tensor:
+    return (x - 1.0) * 1e4
+
+
+def passes(artifact: object, state: LiveState) -> bool:
+    return verify_entry(cancelling, artifact, [InputSet((X,), {})], state).passed  # type: ignore[arg-type]
+
+
+def test_what_rounding_of_the_inputs_explains_is_no_difference() -> None:
+    nothing = LiveState((), ())
+    assert passes(lambda x: x * 1e4 - 1e4, nothing)
+    assert not passes(lambda x: (x - 1.0) * 1.1e4, nothing)
+    assert not passes(lambda x: x * 1e4 - 1e4, LiveState((torch.zeros(1),), ()))
