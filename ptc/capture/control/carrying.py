@@ -25,6 +25,7 @@ from ptc.capture.control.merging import (
     same_kind_of_tensor,
 )
 from ptc.capture.control.states import Place, State
+from ptc.capture.control.tuples import DataTupleValue, are_long, elements
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born, now
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 _MOST_TEXTS = 16  # that one variable may be
+MOST_PEELED = 3  # iterations before what a loop carries has its lasting form
 _FEW_TEXTS = 3  # where each goes on from another one
 
 
@@ -72,6 +74,7 @@ class Carried:
         self.forms: dict[int, Value] = {}  # of an object carried in two locations: one form
         self._lists = CarriedLists(vm, context, self.began, self._is_form)
         self._entries = CarriedEntries(vm, self._lists, self.began, self._is_form)
+        self._listed: dict[int, tuple[Value, Any]] = {}  # tuples as lists
         self._again: State | None = None  # what the iteration left, while looked at
         live = analyse(frame.code).live(frame.ip)
         self._live = live
@@ -159,6 +162,8 @@ class Carried:
             return [pair for mine, its in parts for pair in self._pairs(mine, its)]
         if isinstance(form, lists.DataListValue):
             return self._lists.pairs(form.state, content)
+        if isinstance(form, DataTupleValue):
+            return self._lists.pairs(form.elements.state, self._as_list(content))
         if entries.is_container(form):
             return self._entries.pairs(form, content)
         if isinstance(form, ChoiceValue):
@@ -226,6 +231,8 @@ class Carried:
                 self._note_alias(mine, its)
         elif isinstance(form, lists.DataListValue) and lists.is_list(content):
             self._lists.note_alias(form, content)
+        elif isinstance(form, DataTupleValue):
+            self._lists.note_alias(form.elements, self._as_list(content))
         elif entries.is_container(form):
             self._entries.note_alias(form, content)
 
@@ -378,6 +385,8 @@ class Carried:
             return self._number(now, left, what)
         if isinstance(now, TensorValue) and isinstance(left, TensorValue):
             return self._tensor(now, left, what)
+        if are_long([now, left]) or self._lengthens(now, left):
+            return self._long_tuple(now, left, what)
         if isinstance(now, TupleValue) and isinstance(left, TupleValue):
             return self._tuple(now, left, what)
         if lists.is_list(now) and lists.is_list(left):
@@ -437,6 +446,23 @@ class Carried:
         assert self._again is not None
         after = facts_of(self.vm, self._again)
         return self.vm.facts.positive(expression_of(before)) and after.positive(expression_of(left))
+
+    def _lengthens(self, now: Value, left: Value) -> bool:
+        """Whether a tuple has another length after each iteration, also behind the first ones."""
+        mine, its = elements(now), elements(left)
+        if self.context.peel < MOST_PEELED or mine is None or its is None:
+            return False
+        return len(mine.items) != len(its.items)
+
+    def _long_tuple(self, now: Value, left: Value, what: str) -> Value | None:
+        form = self._lists.form(self._as_list(now), self._as_list(left), what)
+        return None if form is None else DataTupleValue(form)  # type: ignore[arg-type]
+
+    def _as_list(self, value: Value) -> Any:
+        """A tuple as a list, the same each time."""
+        if id(value) not in self._listed:
+            self._listed[id(value)] = (value, elements(value))
+        return self._listed[id(value)][1]
 
     def _tuple(self, now: TupleValue, left: TupleValue, what: str) -> Value | None:
         if now.klass is not left.klass or len(now.items) != len(left.items):
@@ -512,6 +538,7 @@ def can_be_held(value: Any) -> bool:
     if not isinstance(value, Value) or isinstance(value, TensorValue):
         return True
     plain = is_number(value) or is_text(value) or lasting(value)
+    plain = plain or isinstance(value, DataTupleValue)
     return plain or lists.is_list(value) or entries.is_container(value)
 
 
@@ -523,5 +550,7 @@ def parts(form: Value) -> Iterator[Value]:
     if isinstance(form, ChoiceValue):
         for alternative in form.alternatives:
             yield from parts(alternative)
+    if isinstance(form, DataTupleValue):
+        yield form.elements
     if entries.is_container(form):
         yield from entries.lists_in(entries.content_of(form))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import place_flow
-from ptc.capture.control.carrying import Carried, Uncarriable
+from ptc.capture.control.carrying import MOST_PEELED, Carried, Uncarriable
 from ptc.capture.control.states import Exit, Outcome, Point, State, here, take
 from ptc.capture.control.unrolling import unrolls
 from ptc.capture.errors import GraphBreak
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ptc.capture.control.forks import Stops
     from ptc.capture.control.machine import ControlMachine
 
-_MOST_PEELED = 3
 _MOST_UNROLLED = 16  # iterations of a loop with a known end, of which data may leave out the rest
 _MOST_TRACES = 40
 
@@ -82,7 +81,7 @@ def _enter(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Outco
         vm.handled = handled
         vm.writer.cut(written)
 
-    for peel in range(_MOST_PEELED + 1):
+    for peel in range(MOST_PEELED + 1):
         context = LoopContext(frame, header, arms, peel=peel)
         try:
             if peel or not vm.known_regions.get((id(frame.code), header)):
@@ -92,7 +91,7 @@ def _enter(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Outco
                 raise
             back()
         except Uncarriable as refused:
-            if refused.context is not context or peel == _MOST_PEELED:
+            if refused.context is not context or peel == MOST_PEELED:
                 vm.lists.references.reconsider(refused.by_reference)
                 raise _refusal(refused) from None
             back()

@@ -16,6 +16,7 @@ from ptc.capture.control.list_rows import TakenList
 from ptc.capture.control.merging_entries import MergedEntries
 from ptc.capture.control.merging_lists import MergedLists, Unmergeable
 from ptc.capture.control.states import Exit, Place, State
+from ptc.capture.control.tuples import DataTupleValue, are_long, elements
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
@@ -315,6 +316,10 @@ class Merger:
             merged = self.lists.merged(values)
             if merged is not None:
                 return merged
+        elif are_long(values):
+            merged = self.lists.merged([elements(value) for value in values], always=True)
+            if isinstance(merged, lists.DataListValue):
+                return DataTupleValue(merged)
         elif entries.alike(values):
             merged = self.entries.merged(values)
             if merged is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import lists
@@ -55,7 +56,7 @@ class DataTupleValue(Instance):
         return self.elements.contains(vm, item)
 
     def binary(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
-        its = _elements(vm, other)
+        its = elements(other)
         if op != "+" or its is None:
             return None
         return DataTupleValue(
@@ -63,7 +64,7 @@ class DataTupleValue(Instance):
         )
 
     def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
-        its = _elements(vm, other)
+        its = elements(other)
         if its is None:
             return None
         if op not in ("==", "!="):
@@ -89,15 +90,21 @@ class DataTupleValue(Instance):
         )
 
 
-def _elements(vm: ControlMachine, value: Value) -> Value | None:
+def elements(value: Value) -> ListValue | DataListValue | None:
     """The elements of a tuple as a list; None for all other values."""
     if isinstance(value, DataTupleValue):
         return value.elements
-    if isinstance(value, TupleValue) and value.klass is tuple:
-        return vm.list(list(value.items))
+    if isinstance(value, TupleValue) and value.klass is tuple and not value.attrs:
+        return ListValue(list(value.items))
     if isinstance(value, ConstantValue) and type(value.value) is tuple:
-        return vm.list([ConstantValue(part) for part in value.value])
+        return ListValue([ConstantValue(part) for part in value.value])
     return None
+
+
+def are_long(values: Sequence[Value]) -> bool:
+    """Whether all are tuples, of one of which data decides the length."""
+    some = any(isinstance(value, DataTupleValue) for value in values)
+    return some and all(elements(value) is not None for value in values)
 
 
 def as_list(value: Value) -> Value:

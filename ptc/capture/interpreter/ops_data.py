@@ -479,7 +479,14 @@ def dict_update(vm: Machine, frame: Frame, ins: Instruction) -> None:
 
 @opcode("LIST_TO_TUPLE")
 def list_to_tuple(vm: Machine, frame: Frame, ins: Instruction) -> None:
-    frame.push(vm.tuple(list(vm.unpack(frame.pop()))))
+    frame.push(tuple_of_list(vm, frame.pop()))
+
+
+def tuple_of_list(vm: Machine, values: Value) -> Value:
+    """The tuple of a list that a display `(*a, b)` or a call has made."""
+    if vm.has_data_length(values):
+        return vm.call(vm.wrap_fixed(tuple), [values])
+    return vm.tuple(list(vm.unpack(values)))
 
 
 @opcode("UNPACK_SEQUENCE")

@@ -11,7 +11,7 @@ from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import RETURNED, Machine
 from ptc.capture.interpreter.opcode_table import opcode
-from ptc.capture.interpreter.ops_data import constant_value
+from ptc.capture.interpreter.ops_data import constant_value, tuple_of_list
 from ptc.capture.values.base import NULL, Value
 from ptc.capture.values.callables import CellValue, ClassValue, FunctionValue
 from ptc.capture.values.constants import ConstantValue
@@ -205,7 +205,7 @@ def return_const(vm: Machine, frame: Frame, ins: Instruction) -> int:
 def call_intrinsic_1(vm: Machine, frame: Frame, ins: Instruction) -> None:
     name = str(ins.argval)
     if name == "INTRINSIC_LIST_TO_TUPLE":
-        frame.push(vm.tuple(list(vm.unpack(frame.pop()))))
+        frame.push(tuple_of_list(vm, frame.pop()))
     elif name == "INTRINSIC_UNARY_POSITIVE":
         frame.push(vm.unary("+", frame.pop()))
     else:

@@ -49,6 +49,36 @@ def told(x: Row) -> Any:
     return torch.tensor(kept)
 
 
+def grown(x: Row) -> Any:
+    """Tuples of another length after each iteration, and in each arm."""
+    values = [v for v in x.tolist() if v > 0]
+    grown: Any = ()
+    for v in values:
+        grown = grown + (v,)  # noqa: RUF005
+    i, other = 0, grown
+    while i < 3 and x[i] != 3:
+        other = (*other, x[i].item()) if x[i] > 0 else other
+        i += 1
+    best: Any = (1.0,)
+    if x[0] > 1:
+        best = grown[:2]
+    elif x[1] < 0:
+        best = ()
+    return grown, other, best, i
+
+
+def pairs(x: Row) -> Any:
+    """A tuple that has its length after the first iteration."""
+    previous: Any = ()
+    sums: list[float] = []
+    for v in [v for v in x.tolist() if v > 0]:
+        if previous:
+            a, b = previous
+            sums.append(a + b)
+        previous = (v, v * 2)
+    return sums
+
+
 def failing(x: Row) -> Any:
     kept: Any = tuple(v for v in x.tolist() if v > 0)
     failed: list[str] = []
@@ -66,7 +96,7 @@ def failing(x: Row) -> Any:
     return failed
 
 
-@pytest.mark.parametrize("program", [made, read, told, failing])
+@pytest.mark.parametrize("program", [made, read, told, grown, pairs, failing])
 def test_tuples(program: Any) -> None:
     check(program, *ROWS)
 
