@@ -17,11 +17,19 @@ from ptc.graph.control_types import var_type
 def index_of_row(args: Sequence[Any]) -> int | None:
     """The first index at which each of the lists has the element beside it, -1 if there is none;
     None if a NaN is among them, of which Python would look at the identity."""
-    wanted = tuple(args[1::2])
+    wanted = args[1::2]
     if any(value != value for value in wanted):
         return None
-    rows = enumerate(zip(*args[0::2], strict=True))
-    return next((index for index, row in rows if row == wanted), -1)
+    first, *rest = args[0::2]
+    start = 0
+    while True:
+        try:
+            start = first.index(wanted[0], start)
+        except ValueError:
+            return -1
+        if all(column[start] == value for column, value in zip(rest, wanted[1:], strict=True)):
+            return start
+        start += 1
 
 
 def find_text(args: Sequence[str]) -> str:

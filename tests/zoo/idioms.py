@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 
 import torch
@@ -173,6 +173,48 @@ def breadth_first(adjacency: Tensor, start: Tensor, goal: Tensor) -> tuple[int, 
     return -1, order
 
 
+def bigrams_once(scores: Tensor, start: Tensor) -> tuple[Tensor, int, list[int]]:
+    """Greedy decoding that repeats no pair of tokens, with the tokens that followed each."""
+    tokens = [int(start)]
+    seen: set[tuple[int, int]] = set()
+    followers: dict[int, list[int]] = defaultdict(list)
+    while len(tokens) < 9:
+        order = (scores[tokens[-1]] - 0.1 * len(tokens)).argsort(descending=True).tolist()
+        for token in order:
+            if (tokens[-1], token) not in seen:
+                break
+        else:
+            break
+        seen.add((tokens[-1], token))
+        followers[tokens[-1]].append(token)
+        tokens.append(token)
+        if token == 0:
+            break
+    return torch.tensor(tokens), len(seen), [len(after) for after in followers.values()]
+
+
+def components(edges: Tensor) -> tuple[int, dict[int, int]]:
+    """Union-find over a dictionary, from edges as they come up to the first negative one."""
+    parent: dict[int, int] = {}
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    i = 0
+    while i < edges.shape[0] and edges[i, 0] >= 0:
+        a, b = edges[i].tolist()
+        parent.setdefault(a, a)
+        parent.setdefault(b, b)
+        one, other = root(a), root(b)
+        if one != other:
+            parent[max(one, other)] = min(one, other)
+        i += 1
+    return len({root(node) for node in parent}), {node: root(node) for node in parent}
+
+
 def majority(votes: Tensor) -> tuple[int, int]:
     """`Counter` over numbers from data, ties go to the smallest."""
     counts = Counter(votes.tolist())
@@ -242,6 +284,9 @@ def report_table(x: Tensor) -> str:
 
 
 _ROWS = torch.tensor([[1.0, -2.0, 0.5], [-1.0, 3.0, -4.0], [2.0, 2.0, 2.0], [0.1, 0.1, 0.1]])
+_SCORES = torch.tensor(
+    [[0.1, 0.9, 0.3, 0.2], [0.0, 0.2, 0.8, 0.7], [0.1, 0.9, 0.2, 0.3], [0.0, 0.4, 0.5, 0.1]]
+)
 _GRAPH = torch.tensor([[0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 1, 0, 1, 0], [1, 0, 0, 0, 0], [0] * 5])
 
 CASES = (
@@ -321,6 +366,26 @@ CASES = (
             (_GRAPH, torch.tensor(s), torch.tensor(g)) for s, g in ((0, 3), (0, 4), (4, 4), (3, 1))
         ),
         ("deque", "dict", "while", "list result"),
+    ),
+    Case(
+        "bigrams_once",
+        function(bigrams_once),
+        tuple((_SCORES, torch.tensor(s)) for s in (1, 3, 2)),
+        ("set", "defaultdict", "tuples", "while"),
+    ),
+    Case(
+        "union_find",
+        function(components),
+        tuple(
+            (torch.tensor(e),)
+            for e in (
+                [[1, 2], [3, 4], [2, 3], [7, 8]],
+                [[5, 6], [-1, 0], [1, 2], [2, 3]],
+                [[-1, -1], [0, 0], [1, 1], [2, 2]],
+                [[4, 4], [4, 9], [9, 2], [6, 6]],
+            )
+        ),
+        ("dict", "while", "closure", "dict result"),
     ),
     Case(
         "majority_vote",
