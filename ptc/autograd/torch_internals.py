@@ -121,7 +121,7 @@ def guards_of(mode: FakeTensorMode) -> list[Any]:
 def size_of_symbol(mode: FakeTensorMode, name: str) -> torch.SymInt:
     """The symbolic size that is the symbol `name` of the mode's shape environment."""
     assert mode.shape_env is not None
-    symbol = next((s for s in mode.shape_env.var_to_range if str(s) == name), None)
+    symbol = next((s for s in mode.shape_env.var_to_range if s.name == name), None)
     if symbol is None:
         raise InternalError("functionalise", f"the shape environment has no symbol {name}")
     value = mode.shape_env.create_symintnode(symbol, hint=None)
