@@ -19,7 +19,7 @@ from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.interpreter.operators import COMPARE, set_elements
-from ptc.capture.polyfills import data_dicts
+from ptc.capture.polyfills import data_dicts, data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.mappings import DictValue, DictViewValue, SetValue
@@ -71,6 +71,11 @@ def is_unbounded(vm: ControlMachine, value: Value) -> bool:
 def contained(vm: ControlMachine, container: Value, item: Value) -> Value | None:
     """See `Machine.contains_by_data`."""
     container = vm.settle(container)
+    if is_view(container):
+        view: Any = container
+        if view.kind == "keys":
+            return view.mapping.contains(vm, vm.settle(item))
+        return vm.call(vm.wrap_fixed(data_lists.contains), [container, item])
     if isinstance(container, (DataListValue, DataTupleValue, DataDictValue, DataSetValue)):
         return container.contains(vm, vm.settle(item))
     return strings.contains(vm, container, vm.settle(item))
@@ -255,6 +260,11 @@ def _ior(vm: ControlMachine, self: Value, other: Value) -> Value:
 def _from_keys(vm: ControlMachine, cls: Value, keys: Value, value: Value | None = None) -> Value:
     made = vm.call(cls, [])
     return vm.call(vm.wrap_fixed(data_dicts.from_keys), [made, keys, value or _NONE])
+
+
+@builtin(data_dicts.undecided)
+def _undecided(vm: ControlMachine) -> None:
+    vm.not_supported("dictionaries with NaN are compared")
 
 
 # -- sets -----------------------------------------------------------------------------------------

@@ -15,10 +15,11 @@ from ptc.capture.control import data_keys, lists
 from ptc.capture.control.data_keys import find, is_there, required
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.entries import HELD_AS, KEYS, VALUES, changed, known_truth
-from ptc.capture.control.list_forms import TupleForm, operands
+from ptc.capture.control.list_forms import TensorForm, TupleForm, leaves, operands
 from ptc.capture.control.list_positions import length, longer
 from ptc.capture.control.list_rows import has_rows, take
 from ptc.capture.control.lists import DataListValue
+from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import data_dicts
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict
@@ -99,7 +100,11 @@ class DataDictValue(Instance):
     def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
         if op not in ("==", "!=") or not is_dict(other):
             return None
-        equal = vm.call(vm.wrap_fixed(data_dicts.equal), [self, other])
+        if any(isinstance(leaf, TensorForm) for leaf in leaves(self.value_list.state.form)):
+            raise GraphBreak("PTC-B006", f"{self.describe()} is compared, and holds tensors")
+        ordered = all(issubclass(one.cls, collections.OrderedDict) for one in (self, other))
+        polyfill = data_dicts.equal_in_order if ordered else data_dicts.equal
+        equal = vm.call(vm.wrap_fixed(polyfill), [self, other])
         return equal if op == "==" else vm.logical_not(equal)
 
     # -- changing ------------------------------------------------------------------------------

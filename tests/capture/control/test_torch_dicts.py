@@ -254,6 +254,41 @@ def grows_while_it_is_walked(x: Row) -> Any:
     return len(d)
 
 
+def compared(x: Row) -> Any:
+    """Dictionaries without their order, ordered ones with it."""
+    a, b, d = OrderedDict(), OrderedDict(), {}
+    for v in numbers(x):
+        a[v] = v / 2
+    for v in numbers(x.flip(0)):
+        b[v] = d[v] = v / 2
+    return a == b, a == d, d == b, a != b, a == a.copy(), d != {}
+
+
+def looked_for(x: Row) -> Any:
+    d: dict[int, int] = {}
+    for v in numbers(x):
+        d[v] = v * 2
+    views = 4 in d.values(), 3 in d, (3, 6) in d.items(), (3, 7) in d.items()
+    return views, d.get(True, -1), d.get(bool(x[0] > 2), -2), "a" in d, d.get((1, 2), 5), None in d  # type: ignore[call-overload]
+
+
+def zeros(x: Row) -> Any:
+    """The key that was there first stays."""
+    d: dict[float, int] = {}
+    for v in (x[x >= 0] * -0.0).tolist():
+        d[v] = d.get(v, 0) + 1
+    for v in (x[x >= 0] * 0.0).tolist():
+        d[v] = d.get(v, 0) + 1
+    return [str(k) for k in d], list(d.values())
+
+
+def groups(x: Row) -> Any:
+    d: dict[int, list[int]] = defaultdict(list)
+    for i, v in enumerate(numbers(x)):
+        d[v].append(i)
+    return list(d.values()), dict(zip(d, map(len, d.values()), strict=True))
+
+
 def elements(x: Row) -> Any:
     s: set[int] = set()
     repeated = 0
