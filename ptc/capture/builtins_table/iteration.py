@@ -11,6 +11,7 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.callables import ClassValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import SequenceValue
+from ptc.capture.values.data_ranges import DataRange
 from ptc.capture.values.iterators import (
     EnumerateValue,
     FilterValue,
@@ -77,6 +78,8 @@ def _reversed(vm: Machine, obj: Value) -> Value:
         return obj.mapping.iterator(vm, obj.kind, backward=True)
     if isinstance(obj, ConstantValue) and isinstance(obj.value, (range, str, bytes)):
         return vm.iterate(ConstantValue(obj.value[::-1]))
+    if isinstance(obj, DataRange):
+        return vm.iterate(obj.backward(vm))
     size = vm.as_index(vm.length(obj))
     items = [vm.getitem(obj, ConstantValue(i)) for i in range(size - 1, -1, -1)]
     return vm.iterate(vm.list(items))

@@ -197,7 +197,8 @@ class Table:
             case Record():
                 value = ObjectValue(form.klass)
                 parts = [self.load(part, None) for part in held.parts]
-                value.attrs = BornDict(dict(zip(form.names, parts, strict=True)), outside=True)
+                items = dict(zip(form.names, parts, strict=True))
+                value.attrs = BornDict(items, outside=True, owner=value)
                 return value
             case _:
                 assert_never(form)

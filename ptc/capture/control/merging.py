@@ -18,6 +18,7 @@ from ptc.capture.control.merging_lists import MergedLists, Unmergeable
 from ptc.capture.control.states import Exit, Place, State
 from ptc.capture.control.tuples import DataTupleValue, are_long, elements
 from ptc.capture.interpreter.frame import Frame, SavedFrame
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
 from ptc.capture.values.callables import CellValue, LostValue
@@ -27,6 +28,7 @@ from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValu
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.iterators import LOST, GeneratorValue, IteratorValue
 from ptc.capture.values.mappings import DictIterator, SetElements
+from ptc.capture.values.objects import Instance
 from ptc.capture.values.texts import TextValue, is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Bind, Formatted, NumberKind, NumberVar, TextVar, Var
@@ -44,6 +46,8 @@ _ITERATORS = (
     SequenceIterator, ConstantIterator, DictIterator, IteratorValue, GeneratorValue,
 )  # fmt: skip
 AT_END = 2**62
+#: Attributes of classes that instances without their own have as they are.
+_PLAIN = (type(None), bool, int, float, str)
 #: What only messages show: any of the arms' will do.
 FOR_MESSAGES = frozenset({"raised_at"})
 
@@ -240,6 +244,7 @@ class Merger:
             for key, known in place.owner.items():
                 if key not in content and self.vm.journal.was_read(place.owner, key):
                     content[key] = known  # read on another path since
+        self._read_elsewhere(place.owner, contents)
         orders = [
             [key for key in content if not self.vm.journal.was_read(place.owner, key)]
             for content in contents
@@ -252,6 +257,23 @@ class Merger:
             found = [content.get(key, _ABSENT) for content in contents]
             merged[key] = self._entry(place.owner, found)
         return merged
+
+    def _read_elsewhere(self, attrs: Any, contents: list[dict[Any, Any]]) -> None:
+        """Attributes that some arms set are in the others what the object or its class has."""
+        instance = getattr(attrs, "owner", None)
+        if not isinstance(instance, Instance) or instance.attrs is not attrs:
+            return
+        for name in dict.fromkeys(name for content in contents for name in content):
+            without = [content for content in contents if name not in content]
+            if not without:
+                continue
+            known = instance.attribute(self.vm, name)
+            if known is None:
+                found = static_lookup(instance.klass, name)
+                plain = found is not None and isinstance(found[0], _PLAIN)
+                known = ConstantValue(found[0]) if found is not None and plain else None
+            for content in without if known is not None else ():
+                content[name] = known
 
     def _entry(self, owner: Any, found: list[Any]) -> Any:
         if not any(content is _ABSENT for content in found):

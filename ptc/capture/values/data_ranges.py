@@ -35,6 +35,13 @@ class DataRange(Value):
             distance = vm.binary("//", vm.binary("+", distance, vm.const(up)), vm.const(self.step))
         return distance
 
+    def backward(self, vm: Machine) -> DataRange:
+        """The same elements from the last one on."""
+        step = vm.const(self.step)
+        before_last = vm.binary("-", self.length(vm), vm.const(1))
+        last = vm.binary("+", self.start, vm.binary("*", before_last, step))
+        return DataRange(last, vm.binary("-", self.start, step), -self.step)
+
     def truth(self, vm: Machine) -> bool:
         return vm.truth(vm.compare(">", self.length(vm), vm.const(0)))
 

@@ -43,7 +43,7 @@ class Instance(Value):
         self.source = source
         self.klass = klass
         self.obj = obj
-        self.attrs: dict[str, Value] = BornDict(outside=source is not None)
+        self.attrs: dict[str, Value] = BornDict(outside=source is not None, owner=self)
 
     @property
     def cls(self) -> type:
