@@ -87,7 +87,7 @@ def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
     if not isinstance(args[0], ListValue) or not holdable(args[0]):
         return False
     if function in _TAKES_NUMBER:
-        return len(args) > 1 and isinstance(args[1], DataNumber)
+        return len(args) > 1 and isinstance(args[1], (DataNumber, SymbolicNumber))
     return len(args) > 1 and unbounded(vm, args[1]) and id(function) in _TAKES_ITERABLE
 
 

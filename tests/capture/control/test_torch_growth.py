@@ -149,3 +149,15 @@ def test_a_slice_of_a_tensor_whose_size_data_decides():
     numbers = (2, 0, 1, 3, 4, -1, -3, -4)
     none = (torch.tensor([-1.0, -2.0, -2.0, -3.0]), torch.tensor(1))
     check(cut, *((x, torch.tensor(number)) for number in numbers), none)
+
+
+def test_a_list_repeated_as_often_as_a_size_says():
+    def repeated(x):
+        kept = x[x > 0]
+        count = len(kept)
+        row = [0] * (count + 1)
+        for i in range(count):
+            row[i] = i * 2
+        return row, [1.5] * count
+
+    check(repeated, *map(torch.tensor, ([1.5, 2.0, 3.0], [-1.0, -2.0, -3.0], [4.0, 0.4, -4.0])))
