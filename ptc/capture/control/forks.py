@@ -23,7 +23,7 @@ from ptc.capture.interpreter import calls
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import MAX_INSTRUCTIONS, RETURNED
 from ptc.capture.values.base import Value
-from ptc.graph.control import Body, If, NumberKind, NumberVar, Switch
+from ptc.graph.control import Body, If, NumberKind, NumberVar, Raise, Switch
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -416,7 +416,8 @@ def _continue(
         go = NumberVar(vm.writer.name("n"), NumberKind.BOOL)
         for other, its in outcome.items():
             for leaf in its.leaves:
-                vm.assign_at_end(leaf, go, other == end)
+                if not (leaf.items and isinstance(leaf.items[-1], Raise)):
+                    vm.assign_at_end(leaf, go, other == end)
         body = Body()
         vm.writer.add(If(go, body, Body(), None, "continue"))
     return run_arm(

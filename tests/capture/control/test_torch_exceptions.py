@@ -192,3 +192,21 @@ def test_an_exception_that_one_handler_misses_leaves_with_its_number() -> None:
 
     sizes = (0.1, 3.0, 11.0, 90.0, float("nan"), float("inf"))
     check(attempts, *(torch.tensor([size, 0.25]) for size in sizes))
+
+
+def test_one_of_several_ends_of_a_loop_raises() -> None:
+    def settled(x: Row) -> Any:
+        shift = 0.0
+        for _ in range(2):
+            try:
+                if x.sum() < shift:
+                    raise RuntimeError("below")
+                found = x + shift
+                break
+            except RuntimeError:
+                shift = -0.5
+        else:
+            raise ValueError("not settled")
+        return found * x, shift
+
+    check(settled, torch.ones(2), torch.full((2,), -0.125), -torch.ones(2))
