@@ -18,6 +18,7 @@ THEMES = (
     "decoding",
     "experts",
     "numerics",
+    "systems",
     "algorithms",
     "state",
     "idioms",
