@@ -5,28 +5,24 @@ deque, and builtins that consume an iterable, which are traced as the Python tha
 from __future__ import annotations
 
 import collections
-import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import sympy
 import torch
 
 from ptc.capture.control import list_elements, list_positions, list_slices, lists
-from ptc.capture.control.arithmetic import is_number
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.dicts import DataDictValue, is_view
-from ptc.capture.control.list_forms import NumberForm, TensorForm
 from ptc.capture.control.lists import DataListValue, holdable
 from ptc.capture.control.text import text_of
 from ptc.capture.control.tuples import DataTupleValue, as_list
 from ptc.capture.errors import GraphBreak
-from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
-from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
+from ptc.capture.values.containers import ListValue, SequenceIterator
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import DataRange, DataRangeIterator
 from ptc.capture.values.iterators import (
@@ -35,10 +31,9 @@ from ptc.capture.values.iterators import (
     MapValue,
     ZipValue,
 )
-from ptc.capture.values.texts import TextValue, is_text, joined
+from ptc.capture.values.texts import TextValue, joined
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import ListItem, NumberKind
 from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
@@ -438,165 +433,4 @@ def extended(vm: ControlMachine, target: Any, values: Value) -> bool:
     return True
 
 
-# -- torch ----------------------------------------------------------------------------------------
-
-
-def torch_call(
-    vm: ControlMachine, target: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Value | None:
-    """`torch.stack`, `cat` and `tensor` of such a list, and one as a key of a tensor; None for all
-    other calls."""
-    if target in (operator.getitem, operator.setitem) and isinstance(args[0], TensorValue):
-        if not _has_indices(args[1]):
-            return None
-        keyed = data_lists.get if target is operator.getitem else data_lists.put
-        return vm.call(vm.wrap_fixed(keyed), args)
-    polyfill = _TORCH.get(target) if isinstance(target, types.BuiltinFunctionType) else None
-    if polyfill is None:
-        return None
-    first = args[0] if args else kwargs.get("data" if polyfill is data_lists.tensor else "tensors")
-    if isinstance(first, DataTupleValue):
-        args = [first.elements, *args[1:]]
-    elif not isinstance(first, DataListValue):
-        return None
-    return vm.call(vm.wrap_fixed(polyfill), args, kwargs)
-
-
-def _has_indices(key: Value) -> bool:
-    """Whether there are lists of numbers in the key of a tensor."""
-    if isinstance(key, TupleValue):
-        return any(map(_has_indices, key.items))
-    return _index_type(key) is not None
-
-
-def _index_type(key: Value) -> torch.dtype | None:
-    if not isinstance(key, DataListValue):
-        return None
-    form = key.state.form
-    if isinstance(form, TensorForm):
-        return form.dtype if form.dtype in _INDICES and not form.sizes else None
-    if not isinstance(form, NumberForm) or form.kind is NumberKind.FLOAT:
-        return None
-    return torch.bool if form.kind is NumberKind.BOOL else torch.int64
-
-
-@builtin(data_lists.index_type)
-def _type_of_indices(vm: ControlMachine, key: Value) -> Value:
-    return ConstantValue(_index_type(key))
-
-
-#: Tensors of these types are indices when they are a key.
-_INDICES = (torch.int64, torch.int32, torch.int16, torch.int8)
-
-_TORCH: dict[Any, types.FunctionType] = {
-    torch.stack: data_lists.stack, torch.cat: data_lists.cat, torch.concat: data_lists.cat,
-    torch.concatenate: data_lists.cat, torch.tensor: data_lists.tensor,
-    torch.as_tensor: data_lists.tensor,
-}  # fmt: skip
-
-
-def _tensors(value: Value) -> TensorForm:
-    assert isinstance(value, DataListValue)
-    form = value.state.form
-    if not isinstance(form, TensorForm):
-        raise GraphBreak(
-            "PTC-B011", f"{value.describe()} and holds no tensors is passed to a torch function"
-        )
-    return form
-
-
-@builtin(data_lists.unordered)
-def _unordered(vm: ControlMachine) -> None:
-    vm.not_supported("numbers are sorted among which there is NaN")
-
-
-@builtin(data_lists.unequal)
-def _unequal(vm: ControlMachine) -> None:
-    vm.not_supported("lists are compared that both hold NaN")
-
-
-def require_order(vm: ControlMachine, keys: list[Value]) -> None:
-    """Where the order of keys with NaN is not this form's: that there is none."""
-    if len(keys) >= (3 if data_lists.RUNS_DIFFER else data_lists.LONG_SORT):
-        _refuse_nan(vm, keys)
-
-
-def _refuse_nan(vm: ControlMachine, keys: list[Value]) -> None:
-    broken: Value = ConstantValue(False)
-    for key in _leaves(keys):
-        if isinstance(key, DataNumber) and key.cls is float:
-            broken = vm.binary("|", broken, vm.compare("!=", key, key))
-    if vm.truth(broken):
-        _unordered(vm)
-
-
-def _leaves(keys: list[Value]) -> Iterator[Value]:
-    for key in keys:
-        if isinstance(key, TupleValue):
-            yield from _leaves(key.items)
-        else:
-            yield key
-
-
-#: Comparisons as CPython makes them are a tree of branches, with a leaf for each order.
-_FEW_ORDERS = 5
-
-
-def exchanged(
-    vm: ControlMachine, values: list[Value], keys: list[Value], backward: bool
-) -> list[Value] | None:
-    """Values in the order of keys that data decides, by exchanges of neighbours that each end
-    before the next one begins. None for a few, and for what is not known to have one order: they
-    are compared in CPython's order."""
-    if len(keys) <= _FEW_ORDERS or not all(map(_has_order, keys)):
-        return None
-    _refuse_nan(vm, keys)
-    sorted_: Any = vm.list(list(values))
-    arguments = [sorted_, vm.list(list(keys)), ConstantValue(backward)]
-    vm.call(vm.wrap_fixed(data_lists.exchange), arguments)
-    return list(sorted_.items)
-
-
-def _has_order(key: Value) -> bool:
-    """Whether a key is such that comparisons with others like it never contradict each other, but
-    for numbers that data decides which may be NaN."""
-    if isinstance(key, TupleValue):
-        return key.cls.__lt__ is tuple.__lt__ and all(map(_has_order, key.items))
-    if isinstance(key, ConstantValue):
-        return isinstance(key.value, (int, float, str)) and key.value == key.value
-    return is_number(key) or is_text(key)
-
-
-@builtin(data_lists.uneven)
-def _uneven(vm: ControlMachine, tensors: Value) -> bool:
-    return None in _tensors(tensors).sizes
-
-
-@builtin(data_lists.stacked)
-def _stacked(vm: ControlMachine, tensors: Value, dim: Value) -> Value:
-    return _from_list(vm, "stack", tensors, vm.as_index(dim))
-
-
-@builtin(data_lists.concatenated)
-def _concatenated(vm: ControlMachine, tensors: Value, dim: Value) -> Value:
-    return _from_list(vm, "cat", tensors, vm.as_index(dim))
-
-
-def _from_list(vm: ControlMachine, op: str, owner: Any, dim: int) -> Value:
-    """All elements as one tensor, with sizes that are read off the result."""
-    form = _tensors(owner)
-    rank = len(form.sizes) + (op == "stack")
-    if not -rank <= dim < rank:
-        text = f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but "
-        raise vm.exception(IndexError, text + f"got {dim})")
-    dim %= rank
-    sizes: list[Any] = list(form.sizes)
-    sizes[dim : dim + (op == "cat")] = [None]
-    shape = [list_elements.own_size(vm) if size is None else size for size in sizes]
-    result = vm.new_tensor(shape, form.dtype, form.device)
-    vm.writer.add(ListItem(op, vm.variable(result), (owner.state.vars[0], dim)))
-    list_elements.bind_sizes(vm, result)
-    return result
-
-
-__all__ = ["ReversedList", "RowIterator", "call", "has_data_rows", "torch_call", "unbounded"]
+__all__ = ["ReversedList", "RowIterator", "call", "has_data_rows", "unbounded"]

@@ -31,10 +31,12 @@ from ptc.capture.control import (
     keys,
     library,
     list_methods,
+    list_tensors,
     lists,
     operands,
     reading,
     sized,
+    sorting,
     strings,
     tensor_index,
     tensors,
@@ -166,7 +168,7 @@ class ControlMachine(TorchMachine):
     text_item = strings.item
     text_number = strings.number_of
     ordered_texts = strings.ordered
-    exchanged = list_methods.exchanged
+    exchanged = sorting.exchanged
     sequence_key = reading.sequence_key
     declare_input = tensors.declare
     at_end_of = variables.at_end_of
@@ -346,7 +348,7 @@ class ControlMachine(TorchMachine):
         self, target: Any, args: list[Value], kwargs: dict[str, Value]
     ) -> Value | None:
         """Calls that are not one call of the same function in the graph."""
-        found = list_methods.torch_call(self, target, args, kwargs)
+        found = list_tensors.torch_call(self, target, args, kwargs)
         if found is None:
             found = tensor_index.indexed(self, target, args)
         if found is None:
@@ -536,7 +538,7 @@ class ControlMachine(TorchMachine):
         return settled, {name: self.settle(arg) for name, arg in kwargs.items()}
 
     def require_order(self, keys: list[Value]) -> None:
-        list_methods.require_order(self, keys)
+        sorting.require_order(self, keys)
 
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         taken = generators.taking_call(self, function, args, kwargs)
