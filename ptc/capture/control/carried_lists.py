@@ -186,6 +186,21 @@ class CarriedLists:
         if known is None or not list_forms.same_form(self._vm, known, form):
             self.hold(value, [], form)
 
+    def _hold_known(self, form: lists.Form, items: list[Any]) -> None:
+        """Hold the lists from before the loop that an iteration has put in a list of its own."""
+        if lists.is_state(items):
+            return
+        for item in items:
+            item = item.value if isinstance(item, list_forms.Perhaps) else item
+            if isinstance(form, list_forms.ListForm):
+                if born(item.items) < self._began:  # type: ignore[attr-defined]
+                    self._hold_as(item, form.element)
+                else:
+                    self._hold_known(form.element, self.items_left(item))
+            elif isinstance(form, list_forms.TupleForm) and form.klass is not list:
+                for part, inner in zip(form.parts, list_forms.items_of(item), strict=True):
+                    self._hold_known(part, [inner])
+
     def form(self, now: Any, left: Any, what: str) -> Value | None:
         """A list that is another one after each iteration. Those that were there before the loop
         are held by variables, so that what else refers to them sees the changes."""
@@ -195,6 +210,7 @@ class CarriedLists:
             for value in (now, left):
                 if not self._is_form(value) and born(value.items) < self._began:
                     self._hold_as(value, form)
+            self._hold_known(form, items)
             form = self._common(now, left, self._resolved(items))
         except lists.Unlistable as why:
             raise Uncarriable(

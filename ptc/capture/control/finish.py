@@ -139,8 +139,11 @@ class _Result(Describer):
         structure = self._columns(
             value, state.form, iter(state.vars), (f"{path}.{n}" if path else n for n in names)
         )
-        self._alive.append(value)
-        return self._rows_of.setdefault(id(value), Node("rows", (structure,)))
+        rows = Node("rows", (structure,))
+        if not self.varies:
+            self._alive.append(value)
+            self._rows_of[id(value)] = rows
+        return rows
 
     def _columns(
         self, value: DataListValue, form: Form, variables: Iterator[ListVar], names: Iterator[str]

@@ -312,6 +312,7 @@ def united(vm: ControlMachine, frame: Frame, outcomes: Sequence[Outcome]) -> Out
             merged[end] = Merger(vm, states).merge(frame, end)
         except Unmergeable as refused:
             if end.kind != "at":
+                vm.lists.references.last_resort()
                 raise GraphBreak(
                     "PTC-B006", f"the ways of a branch on data cannot be joined: {refused}"
                 ) from None

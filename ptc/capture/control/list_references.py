@@ -256,6 +256,10 @@ class References:
         self._apart += by_reference
         self.reconsider(self._apart > _MOST_APART)
 
+    def last_resort(self) -> None:
+        """Ways cannot go on apart."""
+        self.reconsider(self._apart > 0)
+
     def reconsider(self, by_reference: bool) -> None:
         """Start again with lists in lists as references, if that may help where lists of a known
         length, kept in place, do not."""

@@ -83,6 +83,13 @@ class RowValue(ListValue):
     def append(self, vm: ControlMachine, value: Value) -> None:  # type: ignore[override]
         self.assign(vm, [*self.items, value])
 
+    def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        if not isinstance(other, ListValue) or other.klass is not list or other is self:
+            return None
+        mine = ListValue(list(self.items))
+        its = ListValue(list(other.items))
+        return vm.compare(op, its, mine) if reflected else vm.compare(op, mine, its)
+
 
 def has_rows(form: Form) -> bool:
     return isinstance(form, TupleForm) and form.klass is list

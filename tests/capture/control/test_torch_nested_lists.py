@@ -388,6 +388,25 @@ def stored_in_a_list_of_known_length(n: Tensor) -> tuple[list[int], list[int], i
     return parent, same[:3], same[int(n)]
 
 
+def copied_in_every_iteration(n: Tensor) -> tuple[list[list[int]], list[list[int]], bool]:
+    a = [1]
+    o, p = [a], [[7], [8, 9]]
+    for _ in range(int(n)):
+        p = o[:]
+    o[-1].append(0)
+    return o, p, p[0] is a
+
+
+def returned_by_one_name_or_two(n: Tensor) -> tuple[list[list[int]], list[list[int]]]:
+    o, p = [[1]], [[7], [8, 9]]
+    o.append([0, int(n)])
+    if n > 3:
+        p = o
+    if n > 2:
+        o.pop()
+    return o, p
+
+
 def path_so_far(n: Tensor) -> tuple[list[int], list[int]]:
     path = [0]
     paths: list[list[int]] = []
@@ -427,7 +446,7 @@ def exchanged(n: Tensor) -> tuple[list[int], list[int]]:
         second_name, one_of_two, copies_of_the_outer_list, one_row_many_times, identities,
         rows_by_two_names, one_row_twice, one_row_in_two_lists, two_rows, cleared, joined_sets,
         stored_in_a_list_of_known_length, path_so_far, one_list_from_the_second_iteration_on,
-        exchanged,
+        exchanged, copied_in_every_iteration, returned_by_one_name_or_two,
     ],
 )  # fmt: skip
 def test_one_list_by_two_names(function: Callable[..., Any]) -> None:
@@ -567,6 +586,13 @@ def in_arms(n: Tensor) -> tuple[list[int], int]:
     return [value for row in a for value in row], len(a)
 
 
+def searched(n: Tensor) -> tuple[int, int, int]:
+    a = [[i, i] for i in range(int(n) + 1)]
+    place = a.index([0, 0])
+    a.remove([int(n), int(n)])
+    return place, len(a), a.count([1, 1])
+
+
 def printed(n: Tensor) -> int:
     numbers = [list(range(i)) for i in range(int(n))]
     words = [[f"w{j}" for j in range(i)] for i in range(int(n))]
@@ -585,7 +611,7 @@ def raised(n: Tensor) -> int:
     "function",
     [
         read_and_written, inner_pops, extended, changed, repeated, compared, in_order, in_pairs,
-        chosen, in_arms, printed, raised,
+        chosen, in_arms, searched, printed, raised,
     ],
 )  # fmt: skip
 def test_operations(function: Callable[..., Any]) -> None:
