@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from ptc.capture.api import capture_program
+from ptc.graph.control import ControlProgram
+from ptc.graph.control_printer import print_control
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
@@ -672,3 +674,9 @@ def test_refusals_name_the_line(function: Callable[..., Any]) -> None:
         capture_program(function, (torch.tensor(3),))
     assert refused.value.diagnostic.code == "PTC-B006"
     assert "list" in str(refused.value) and __file__ in str(refused.value)
+
+
+def test_a_result_of_lists_is_shown() -> None:
+    program = capture_program(returned_in_tuples, (torch.tensor(3),))
+    assert isinstance(program, ControlProgram)
+    assert "return rows((lists(" in print_control(program)
