@@ -24,7 +24,7 @@ def shared(n: Tensor) -> tuple[list[list[int]], list[tuple[list[int], float]], s
     deep: list[list[list[str]]] = []
     for i in range(count * 2):
         groups[i % count].append(i)
-        beams.append((beams[-1][0] + [i], i * 0.25))  # noqa: RUF005
+        beams.append((beams[-1][0] + [i], i * 0.25))
         deep.append([[f"w{j}" for j in range(k)] for k in range(i % 3)])
     if groups:
         groups[0] = groups[-1]

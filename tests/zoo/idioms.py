@@ -173,9 +173,10 @@ def breadth_first(adjacency: Tensor, start: Tensor, goal: Tensor) -> tuple[int, 
     return -1, order
 
 
-def bigrams_once(scores: Tensor, start: Tensor) -> tuple[Tensor, int, list[int]]:
+def bigrams_once(scores: Tensor, ends: Tensor) -> tuple[Tensor, int, list[int]]:
     """Greedy decoding that repeats no pair of tokens, with the tokens that followed each."""
-    tokens = [int(start)]
+    first, last = ends.tolist()
+    tokens = [first]
     seen: set[tuple[int, int]] = set()
     followers: dict[int, list[int]] = defaultdict(list)
     while len(tokens) < 9:
@@ -188,7 +189,7 @@ def bigrams_once(scores: Tensor, start: Tensor) -> tuple[Tensor, int, list[int]]
         seen.add((tokens[-1], token))
         followers[tokens[-1]].append(token)
         tokens.append(token)
-        if token == 0:
+        if token == last:
             break
     return torch.tensor(tokens), len(seen), [len(after) for after in followers.values()]
 
@@ -284,9 +285,7 @@ def report_table(x: Tensor) -> str:
 
 
 _ROWS = torch.tensor([[1.0, -2.0, 0.5], [-1.0, 3.0, -4.0], [2.0, 2.0, 2.0], [0.1, 0.1, 0.1]])
-_SCORES = torch.tensor(
-    [[0.1, 0.9, 0.3, 0.2], [0.0, 0.2, 0.8, 0.7], [0.1, 0.9, 0.2, 0.3], [0.0, 0.4, 0.5, 0.1]]
-)
+_PAIRS = torch.tensor([[0.8, 0.3, 0.4], [0.7, 0.0, 0.8], [0.4, 0.8, 0.6]])
 _GRAPH = torch.tensor([[0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 1, 0, 1, 0], [1, 0, 0, 0, 0], [0] * 5])
 
 CASES = (
@@ -370,7 +369,7 @@ CASES = (
     Case(
         "bigrams_once",
         function(bigrams_once),
-        tuple((_SCORES, torch.tensor(s)) for s in (1, 3, 2)),
+        tuple((_PAIRS, torch.tensor(ends)) for ends in ([0, 0], [0, 7], [2, 7])),
         ("set", "defaultdict", "tuples", "while"),
     ),
     Case(

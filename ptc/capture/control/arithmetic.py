@@ -13,6 +13,7 @@ import torch
 from torch.utils._sympy import functions as symbolic
 
 from ptc.capture.control import ranges
+from ptc.capture.control.comparisons import computation_key
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
@@ -64,7 +65,7 @@ def arithmetic(vm: ControlMachine, op: str, values: list[Value]) -> Value:
 
 def computed(vm: ControlMachine, op: str, values: list[Value], kind: NumberKind) -> DataNumber:
     operands = tuple(operand(vm, value) for value in values)
-    key = _exact(op, operands)
+    key = computation_key(op, operands)
     known = vm.computed.get(key)
     if known is not None:
         return known
@@ -72,17 +73,13 @@ def computed(vm: ControlMachine, op: str, values: list[Value], kind: NumberKind)
     vm.writer.compute(Compute(target, op, operands))
     result = DataNumber(target)
     vm.journal.put(vm.computed, key, result)
-    if kind is _INT:
+    if kind is not _FLOAT:
         vm.definitions[target.name] = (op, operands)
+    if kind is _INT:
         known_range = ranges.of_computation(op, [int_range(vm, value) for value in values])
         if known_range is not None:
             vm.ranges[target.name] = known_range
     return result
-
-
-def _exact(op: str, operands: tuple[Operand, ...]) -> tuple[Any, ...]:
-    """The key of a computation: 1, 1.0 and True are different operands, as are 0.0 and -0.0."""
-    return (op, *(o if isinstance(o, NumberVar) else repr(o) for o in operands))
 
 
 def int_range(vm: ControlMachine, value: Value) -> tuple[int, int] | None:
@@ -287,7 +284,7 @@ def size_operand(vm: ControlMachine, expression: Any) -> Operand:
 
 
 def _folded(vm: ControlMachine, op: str, operands: tuple[Operand, ...]) -> NumberVar:
-    key = _exact(op, operands)
+    key = computation_key(op, operands)
     known = vm.computed.get(key)
     if known is not None:
         return known.var

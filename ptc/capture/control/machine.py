@@ -99,7 +99,7 @@ class ControlMachine(TorchMachine):
         # The generator that an instruction has run to its end, and the list
         self.collected_now: tuple[Any, Any, Any] = (None, None, None)
         self.ranges: dict[str, tuple[int, int]] = {}  # of variables that are computed
-        self.definitions: dict[str, tuple[str, tuple[Operand, ...]]] = {}  # of ints: op, operands
+        self.definitions: dict[str, tuple[str, tuple[Operand, ...]]] = {}  # not of floats
         self.arms: list[Frame] = []
         self.loops: list[LoopContext] = []
         self.known_regions: dict[Any, bool] = {}

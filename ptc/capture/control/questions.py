@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 import torch
 
+from ptc.capture.control.comparisons import implied
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.graph.control import NumberKind, NumberVar, ReadItem
@@ -78,6 +79,8 @@ class NumberTruth(Question):
                 truth = True
             elif possible is not None and possible.isdisjoint(indices):
                 truth = False
+        if truth is None:
+            truth = implied(vm, self.number.var)
         return None if truth is None else int(not truth)
 
     def selector(self, vm: ControlMachine) -> NumberVar:

@@ -294,11 +294,12 @@ def _plain(op: str) -> Handler:
         least = len(wanted.args) - wanted.optional
         if not least <= len(args) <= len(wanted.args):
             return None
-        rest = [arg for arg in args[1:] if arg.cls is not type(None)]
+        given = list(args)
+        rest = [arg for arg in given[1:] if arg.cls is not type(None)]
         if len(rest) < least - 1:
             return None
         _require_texts(vm, op, rest)
-        return operation(vm, op, [args[0], *rest])
+        return operation(vm, op, [given[0], *rest])
 
     return handler
 
