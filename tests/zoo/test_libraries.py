@@ -10,13 +10,9 @@ from typing import Any
 
 import pytest
 
-from ptc.support.diagnostics import CompileError
 from tests.zoo import harness
 from tests.zoo.case import Case
 from tests.zoo.catalog import SAMPLE, cases
-
-#: What capture does not take yet, by the code that it is refused with.
-REFUSED: dict[str, str] = {}
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -25,7 +21,6 @@ def _parameters() -> list[Any]:
     return [
         pytest.param(case, id=name, marks=[] if name in SAMPLE else pytest.mark.slow)
         for name, case in cases().items()
-        if name not in REFUSED
     ]
 
 
@@ -37,11 +32,3 @@ def test_a_library_does_what_eager_does(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", _parameters())
 def test_one_graph_does_what_eager_does(case: Case) -> None:
     harness.compare(harness.eager(case), harness.compiled(case, control_flow=True))
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_taken_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(CompileError) as caught:
-        harness.library(cases()[name], tmp_path)
-    assert caught.value.code == REFUSED[name]
-    assert not list(tmp_path.iterdir())
