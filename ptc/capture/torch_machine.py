@@ -245,6 +245,10 @@ class TorchMachine(Machine):
         )
         return self.result_value(result, node)
 
+    def repeat_text(self, text: Value, count: Value) -> Value:
+        """`text * count`, where a size decides how often."""
+        raise GraphBreak("PTC-B002", "a string is repeated as often as a size says")
+
     def _known_flag(self, value: Value) -> Value:
         """A comparison of sizes as the bool that functions of torch want."""
         if isinstance(value, SymbolicNumber) and value.cls is bool:

@@ -167,6 +167,7 @@ class ControlMachine(TorchMachine):
     text_operation = strings.operation
     text_item = strings.item
     text_number = strings.number_of
+    repeat_text = strings.repeated
     ordered_texts = strings.ordered
     exchanged = sorting.exchanged
     sequence_key = reading.sequence_key
@@ -321,8 +322,7 @@ class ControlMachine(TorchMachine):
     def is_loop(owner: Any) -> bool:
         return isinstance(owner, LoopContext)
 
-    def is_cache(self, owner: Any) -> bool:
-        return self.is_fact_table(owner)
+    is_cache = is_fact_table
 
     # -- tensor calls --------------------------------------------------------------------------
 

@@ -283,6 +283,11 @@ def _not_ascii(vm: ControlMachine, name: Value) -> None:
     vm.not_supported(f"str.{name.constant()} of text that is not ASCII")
 
 
+def repeated(vm: ControlMachine, text: Value, count: Value) -> Value:
+    """`text * count`"""
+    return operation(vm, "repeat", [text, count])
+
+
 def _plain(op: str) -> Handler:
     """A method whose operands are strings."""
     within = getattr(texts, op, None)

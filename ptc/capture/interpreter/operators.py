@@ -64,11 +64,31 @@ def binary(vm: Machine, op: str, left: Value, right: Value) -> Value:
     result = binary_or_none(vm, op, left, right)
     if result is None:
         symbol = "** or pow()" if op == "**" else op
+        if _is_supported(op, left.cls, right.cls):
+            raise GraphBreak(
+                "PTC-B002", f"the value of {left.describe()} {op} {right.describe()} is not known"
+            )
         raise vm.type_error(
             f"unsupported operand type(s) for {symbol}: "
             f"'{left.cls.__name__}' and '{right.cls.__name__}'"
         )
     return result
+
+
+_EXAMPLES: dict[type, Any] = {
+    int: 1, bool: True, float: 1.0, complex: 1j, str: "", bytes: b"", tuple: (), list: [],
+}  # fmt: skip
+
+
+def _is_supported(op: str, left: type, right: type) -> bool:
+    """Whether Python knows the operation for values of these classes."""
+    if left not in _EXAMPLES or right not in _EXAMPLES:
+        return False
+    try:
+        BINARY[op][1](_EXAMPLES[left], _EXAMPLES[right])
+    except TypeError:
+        return op == "%" and left in (str, bytes)
+    return True
 
 
 def _overrides_arithmetic(left: ConstantValue, right: ConstantValue) -> bool:

@@ -12,6 +12,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.sources import Source
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.texts import is_text
 
 if TYPE_CHECKING:
     from ptc.capture.rebuild import Rebuilder
@@ -52,6 +53,8 @@ class SymbolicNumber(Value):
         return vm.decide(condition)
 
     def binary(self, vm: TorchMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        if op == "*" and is_text(other) and self.cls is int:
+            return vm.repeat_text(other, self)
         host = vm.host_operator(op)
         return self._combine(vm, host, other, reflected)
 

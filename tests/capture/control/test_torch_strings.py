@@ -330,3 +330,23 @@ def test_case_of_other_scripts_is_not_guessed() -> None:
     check(title, torch.tensor([97]), torch.tensor([66]))
     with pytest.raises(AssertionError, match="not ASCII"):
         run(title, torch.tensor([97]), torch.tensor([0x1C6]))
+
+
+def repeated_by_a_size(x: Row) -> Any:
+    kept = x[x > 0]
+    return "=" * len(kept), len(kept) * "ab", "x" * (len(kept) - 2)
+
+
+def test_strings_are_repeated_as_often_as_a_size_says() -> None:
+    check(repeated_by_a_size, *ROWS)
+
+
+def test_what_capture_does_not_follow_is_no_type_error() -> None:
+    def tuples(x: Row) -> Any:
+        try:
+            return (1, 2) * len(x[x > 0])
+        except TypeError:
+            return None
+
+    with pytest.raises(CompileError):
+        capture_program(tuples, (ROWS[0],))
