@@ -29,7 +29,7 @@ from ptc.capture.builtins_table import (
     torch_state_tables,
     torch_tables,
 )
-from ptc.capture.builtins_table.torch_library_tables import replaced
+from ptc.capture.builtins_table.torch_library_tables import register_loaded, replaced
 from ptc.capture.compiling import answering
 from ptc.capture.control.api import CapturedCall, capture_call, capture_control
 from ptc.capture.control.entry import CallCode, write_call
@@ -400,6 +400,7 @@ class _host_state:
     warns of concerns how capture uses it, not the user."""
 
     def __enter__(self) -> None:
+        register_loaded()
         self.warnings = warnings.catch_warnings()
         self.warnings.__enter__()
         warnings.filterwarnings("ignore", category=UserWarning, module=_INTERNALS)

@@ -6,6 +6,7 @@ function transforms, nn.Transformer's questions, annotations left over from scri
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
 from typing import Any
@@ -94,6 +95,18 @@ def _checkpoint(vm: TorchMachine, function: Value, *args: Value, **kwargs: Value
     if context is not None and context.real() is not torch.utils.checkpoint.noop_context_fn:
         raise GraphBreak("PTC-B016", "a checkpoint with contexts of its own")
     return _trace(vm, polyfills.checkpoint, [function, *args], kwargs)
+
+
+def register_loaded() -> None:
+    """Know functions of modules that ptc never imports, where somebody else has: torch.compile has
+    every new module noted down in a table of its own."""
+    guard: Any = sys.modules.get("torch._dynamo.mutation_guard")
+    if guard is not None:
+        builtin(guard.GenerationTracker.tag.__func__)(_note_nothing)
+
+
+def _note_nothing(vm: TorchMachine, *args: Value) -> Value:
+    return ConstantValue(None)
 
 
 # -- what cannot be captured, said clearly --------------------------------------------------------
