@@ -30,10 +30,11 @@ def test_modules_made_in_forward_take_no_break(monkeypatch: Any) -> None:
     monkeypatch.setattr(nn.Module, "___needs_generation_tag_patch", True, raising=False)
     mutation_guard.install_generation_tagging_init()
     assert "torch._dynamo.mutation_guard" in sys.modules
-    model, x = Sliced(), torch.randn(2, 3)
-    compiled = ptc.compile(model, backend="eager")
     breaks: list[Any] = []
-    compiler_of(compiled).observer = lambda _, frame: breaks.extend(frame.breaks)
-    with torch.no_grad():
-        torch.testing.assert_close(compiled(x), model(x))
+    for model in (Sliced(), Sliced()):
+        x = torch.randn(2, 3)
+        compiled = ptc.compile(model, backend="eager")
+        compiler_of(compiled).observer = lambda _, frame: breaks.extend(frame.breaks)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x), model(x))
     assert breaks == []

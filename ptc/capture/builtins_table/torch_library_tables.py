@@ -20,7 +20,7 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch.nn.modules import transformer
 
 from ptc.capture.errors import GraphBreak
-from ptc.capture.interpreter.calls import builtin, see_through
+from ptc.capture.interpreter.calls import builtin, find_handler, see_through
 from ptc.capture.polyfills import higher_order
 from ptc.capture.polyfills import torch_libraries as polyfills
 from ptc.capture.torch_machine import TorchMachine
@@ -101,8 +101,11 @@ def register_loaded() -> None:
     """Know functions of modules that ptc never imports, where somebody else has: torch.compile has
     every new module noted down in a table of its own."""
     guard: Any = sys.modules.get("torch._dynamo.mutation_guard")
-    if guard is not None:
-        builtin(guard.GenerationTracker.tag.__func__)(_note_nothing)
+    if guard is None:
+        return
+    tag = guard.GenerationTracker.tag.__func__
+    if find_handler(tag) is None:
+        builtin(tag)(_note_nothing)
 
 
 def _note_nothing(vm: TorchMachine, *args: Value) -> Value:
