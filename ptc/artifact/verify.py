@@ -164,6 +164,8 @@ def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
 
 #: How often inputs are changed in their last digits to see what depends on them.
 _ROUNDINGS = 8
+#: The largest error that they excuse: what jumps where an input is rounded says nothing of it.
+_MOST_BY_ROUNDING = 1e-2
 
 
 def near_inputs(given: InputSet) -> Iterator[InputSet]:
@@ -204,6 +206,7 @@ def _beside(check: OutputCheck, *near: OutputCheck) -> OutputCheck:
         return check
     largest = max(check.eager_error, *errors)
     limit = check.limit + 2 * (largest - check.eager_error)
+    limit = max(check.limit, min(limit, _MOST_BY_ROUNDING))
     return replace(check, eager_error=largest, limit=limit, passed=check.error <= limit)
 
 

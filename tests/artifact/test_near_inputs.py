@@ -24,3 +24,15 @@ def test_what_rounding_of_the_inputs_explains_is_no_difference() -> None:
     assert passes(lambda x: x * 1e4 - 1e4, nothing)
     assert not passes(lambda x: (x - 1.0) * 1.1e4, nothing)
     assert not passes(lambda x: x * 1e4 - 1e4, LiveState((torch.zeros(1),), ()))
+
+
+def test_a_jump_beside_the_input_excuses_nothing() -> None:
+    x = torch.tensor([0.5, 1.0, 2.0])
+
+    def stepped(x: torch.Tensor) -> torch.Tensor:
+        return x + (x >= 1.0) * 3
+
+    nothing = LiveState((), ())
+    given = [InputSet((x,), {})]
+    wrong = verify_entry(stepped, lambda x: stepped(x) * 1.05, given, nothing)  # type: ignore[arg-type]
+    assert not wrong.passed

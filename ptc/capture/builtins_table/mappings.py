@@ -290,7 +290,7 @@ def _as_set(value: Value) -> SetValue:
 @builtin(set.discard)
 def _discard(vm: Machine, self: Value, value: Value) -> None:
     target = _as_set(self)
-    vm.settle_elements(target.elements)
+    vm.settle_presence(target.elements)
     hashed = vm.key_in(target.elements, value)
     if hashed in target.elements:
         target.assign(vm, {k: v for k, v in target.elements.items() if k != hashed})
@@ -320,7 +320,7 @@ def _set_clear(vm: Machine, self: Value) -> None:
 
 @builtin(set.copy)
 def _set_copy(vm: Machine, self: Value) -> Value:
-    vm.settle_elements(_as_set(self).elements)
+    vm.settle_presence(_as_set(self).elements)
     return SetValue(dict(_as_set(self).elements))
 
 

@@ -23,7 +23,7 @@ from ptc.capture.control.list_forms import (
     text_of,
     tuple_items,
 )
-from ptc.capture.control.list_positions import is_empty
+from ptc.capture.control.list_positions import is_empty, length, longer
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.perhaps import Perhaps
 from ptc.capture.errors import GraphBreak
@@ -41,6 +41,25 @@ if TYPE_CHECKING:
 _ABSENT = ConstantValue(-1)
 _ZERO = ConstantValue(0)
 Column = tuple[ListVar, Any]
+
+
+class HeldByKeys:
+    """What dictionaries and sets whose number of entries data decides answer by their keys."""
+
+    __slots__ = ()
+
+    @property
+    def key_list(self) -> DataListValue:
+        raise NotImplementedError
+
+    def length(self, vm: Any) -> Value:
+        return length(vm, self.key_list)
+
+    def truth(self, vm: Any) -> bool:
+        return longer(vm, self.key_list, 0)
+
+    def contains(self, vm: Any, item: Value) -> Value:
+        return is_there(vm, find(vm, self.key_list, item))
 
 
 def find(vm: ControlMachine, owner: DataListValue, key: Value) -> Value:

@@ -309,7 +309,7 @@ def _elements(vm: ControlMachine, values: Value) -> Value:
     if isinstance(values, DataSetValue):
         return lists.copied(vm, values.key_list)
     if isinstance(values, SetValue):
-        vm.settle_elements(values.elements)
+        vm.settle_presence(values.elements)
         return vm.list(list(values.elements.values()))
     if isinstance(values, ConstantValue) and isinstance(values.value, frozenset):
         return vm.list([ConstantValue(one) for one in values.value])

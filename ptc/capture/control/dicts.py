@@ -12,11 +12,10 @@ import collections
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import data_keys, lists
-from ptc.capture.control.data_keys import find, is_there, required
+from ptc.capture.control.data_keys import HeldByKeys, find, is_there, required
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.entries import HELD_AS, KEYS, VALUES, changed, known_truth
 from ptc.capture.control.list_forms import TensorForm, TupleForm, leaves, operands
-from ptc.capture.control.list_positions import length, longer
 from ptc.capture.control.list_rows import has_rows, take
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 _ZERO, _LAST = ConstantValue(0), ConstantValue(-1)
 
 
-class DataDictValue(Instance):
+class DataDictValue(HeldByKeys, Instance):
     """A dict, or an instance of a subclass, whose number of entries data decides. Has the layout of
     a DictValue: one becomes the other by an assignment to `__class__`."""
 
@@ -60,15 +59,6 @@ class DataDictValue(Instance):
         return f"a {self.klass.__name__} whose number of entries data decides"
 
     # -- reading -------------------------------------------------------------------------------
-
-    def length(self, vm: ControlMachine) -> Value:  # type: ignore[override]
-        return length(vm, self.key_list)
-
-    def truth(self, vm: ControlMachine) -> bool:  # type: ignore[override]
-        return longer(vm, self.key_list, 0)
-
-    def contains(self, vm: ControlMachine, item: Value) -> Value:  # type: ignore[override]
-        return is_there(vm, find(vm, self.key_list, item))
 
     def find(self, vm: ControlMachine, key: Value) -> Value | None:
         """The value under `key`, None if absent."""

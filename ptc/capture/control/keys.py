@@ -111,48 +111,38 @@ def presence(vm: ControlMachine, entry: Any) -> Value:
     return member(vm, value, there)
 
 
-def settle_elements(vm: ControlMachine, elements: dict[Any, Value]) -> None:
-    for hashed, element in list(elements.items()):
-        if not may_be_missing(element):
-            continue
-        settled = vm.settle(element)
-        if settled is MISSING:
-            rest = {k: one for k, one in elements.items() if k != hashed}
-            vm.journal.replace_dict(elements, rest)
-        else:
-            vm.journal.put(elements, hashed, settled)
+def settle_presence(vm: ControlMachine, entries: dict[Any, Any]) -> None:
+    """Ask of every entry of a dictionary or set that may be missing whether it is there."""
+    for hashed in list(entries):
+        _is_there(vm, entries, hashed)
 
 
-def settle_entries(vm: ControlMachine, entries: dict[Any, tuple[Value, Value]]) -> None:
-    for hashed, (key, value) in list(entries.items()):
-        if not may_be_missing(value):
-            continue
-        settled = vm.settle(value)
-        if settled is MISSING:
-            rest = {k: entry for k, entry in entries.items() if k != hashed}
-            vm.journal.replace_dict(entries, rest)
-        else:
-            vm.journal.put(entries, hashed, (key, settled))
+def _is_there(vm: ControlMachine, entries: dict[Any, Any], hashed: Any) -> bool:
+    """Whether an entry is there, which is asked where it may be missing."""
+    entry = entries[hashed]
+    if not _may_be_absent(entry):
+        return True
+    settled = vm.settle(_value_of(entry))
+    if settled is MISSING:
+        rest = {k: one for k, one in entries.items() if k is not hashed}
+        vm.journal.replace_dict(entries, rest)
+        return False
+    kept = (entry[0], settled) if isinstance(entry, tuple) else settled
+    vm.journal.put(entries, hashed, kept)
+    return True
 
 
 def _key_at(vm: ControlMachine, entries: dict[Any, Any], hashed: Any) -> Value | None:
     """The key of an entry. Whether one that data decides is there at all is asked first, because it
     has a value only if it is."""
+    if isinstance(hashed, DataKey) and not _is_there(vm, entries, hashed):
+        return None
     entry = entries[hashed]
-    value = _value_of(entry)
-    if isinstance(hashed, DataKey) and may_be_missing(value):
-        present = vm.settle(value)
-        if present is MISSING:
-            rest = {k: v for k, v in entries.items() if k is not hashed}
-            vm.journal.replace_dict(entries, rest)
-            return None
-        value = present
-        vm.journal.put(entries, hashed, (entry[0], value) if isinstance(entry, tuple) else value)
     if isinstance(entry, tuple):
         return entry[0]
-    if isinstance(value, ChoiceValue):
-        return next(one for one in value.alternatives if one is not MISSING)
-    return value
+    if isinstance(entry, ChoiceValue):
+        return next(one for one in entry.alternatives if one is not MISSING)
+    return entry
 
 
 def contained(vm: ControlMachine, keys: Sequence[Value], key: Value) -> bool:

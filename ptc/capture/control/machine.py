@@ -160,8 +160,7 @@ class ControlMachine(TorchMachine):
     entries_changed = entries.note_change
     contains_by_data = dict_methods.contained
     equal_texts = keys.equal_texts
-    settle_elements = keys.settle_elements
-    settle_entries = keys.settle_entries
+    settle_presence = keys.settle_presence
     percent = formatting.percent
     text_variable = strings.variable
     text_operation = strings.operation

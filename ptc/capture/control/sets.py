@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import data_keys, lists
-from ptc.capture.control.data_keys import find, is_there
+from ptc.capture.control.data_keys import HeldByKeys, find
 from ptc.capture.control.entries import HELD_AS, KEYS, changed, known_truth
 from ptc.capture.control.list_forms import operands
-from ptc.capture.control.list_positions import length, longer
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import data_dicts
@@ -33,7 +32,7 @@ _COMPARISONS = {
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
-class DataSetValue(Instance):
+class DataSetValue(HeldByKeys, Instance):
     """A set whose number of elements data decides. Has the layout of a SetValue: one becomes the
     other by an assignment to `__class__`."""
 
@@ -51,15 +50,6 @@ class DataSetValue(Instance):
         return f"a {self.klass.__name__} whose number of elements data decides"
 
     # -- reading -------------------------------------------------------------------------------
-
-    def length(self, vm: ControlMachine) -> Value:  # type: ignore[override]
-        return length(vm, self.key_list)
-
-    def truth(self, vm: ControlMachine) -> bool:  # type: ignore[override]
-        return longer(vm, self.key_list, 0)
-
-    def contains(self, vm: ControlMachine, item: Value) -> Value:  # type: ignore[override]
-        return is_there(vm, find(vm, self.key_list, item))
 
     def iterate(self, vm: ControlMachine) -> Value:  # type: ignore[override]
         raise GraphBreak(

@@ -435,11 +435,8 @@ class Machine:
         """What is under a key; None if it turns out that the key is absent."""
         return value
 
-    def settle_elements(self, elements: dict[Any, Value]) -> None:
-        """Find out which elements of a set are there."""
-
-    def settle_entries(self, entries: dict[Any, tuple[Value, Value]]) -> None:
-        """Find out which keys are there."""
+    def settle_presence(self, entries: dict[Any, Any]) -> None:
+        """Find out which entries of a dictionary or set are there."""
 
     @property
     def told_outside(self) -> int:

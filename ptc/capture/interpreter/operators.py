@@ -265,7 +265,7 @@ def compare_sets(vm: Machine, name: str, left: dict[Any, Value], right: dict[Any
 def set_elements(vm: Machine, value: Value) -> dict[Any, Value] | None:
     """Elements by hash key, for sets, frozensets and key views; None for anything else."""
     if isinstance(value, SetValue):
-        vm.settle_elements(value.elements)
+        vm.settle_presence(value.elements)
         return value.elements
     if isinstance(value, DictViewValue) and not isinstance(value.mapping, DictValue):
         return None  # data decides how many entries there are
@@ -310,7 +310,7 @@ def _compare_sequences(
 def _equal_dicts(vm: Machine, left: DictValue, right: DictValue) -> bool:
     for mapping in (left, right):
         mapping.load_all(vm)
-        vm.settle_entries(mapping.entries)
+        vm.settle_presence(mapping.entries)
     if len(left.entries) != len(right.entries):
         return False
     for key, value in list(left.entries.values()):

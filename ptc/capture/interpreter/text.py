@@ -68,7 +68,7 @@ def to_repr(vm: Machine, value: Value) -> Value:
         ]
         return ConstantValue("{" + ", ".join(pairs) + "}")
     if isinstance(value, SetValue) and value.cls is set:
-        vm.settle_elements(value.elements)
+        vm.settle_presence(value.elements)
         parts = [vm.repr(element).constant() for element in value.ordered(vm)]
         return ConstantValue("{" + ", ".join(parts) + "}" if parts else "set()")
     if isinstance(value, ExceptionValue):

@@ -100,7 +100,7 @@ class DictValue(Instance):
     def load_all(self, vm: Machine) -> None:
         """Wrap every entry of the real dictionary and guard its keys."""
         if self.complete:
-            vm.settle_entries(self.entries)
+            vm.settle_presence(self.entries)
             return
         if not self.trusted:
             vm.guard_keys(self.keys_source(), real_keys(self.obj))
@@ -405,11 +405,11 @@ class SetValue(Instance):
         return self.klass is frozenset and super().is_constant()
 
     def truth(self, vm: Machine) -> bool:
-        vm.settle_elements(self.elements)
+        vm.settle_presence(self.elements)
         return bool(self.elements)
 
     def length(self, vm: Machine) -> Value:
-        vm.settle_elements(self.elements)
+        vm.settle_presence(self.elements)
         return vm.const(len(self.elements))
 
     def contains(self, vm: Machine, item: Value) -> Value:
@@ -418,7 +418,7 @@ class SetValue(Instance):
 
     def iterate(self, vm: Machine) -> Value:
         """In the order CPython has for these elements, where that is the same in each process."""
-        vm.settle_elements(self.elements)
+        vm.settle_presence(self.elements)
         return vm.iterate_snapshot(self, self.ordered(vm))
 
     def ordered(self, vm: Machine) -> list[Value]:
