@@ -120,7 +120,8 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target = source`: a reference for tensors, texts and lists, a copy of a number."""
+    """`target = source`: a reference for tensors, texts and lists, a copy of a number. A source
+    that has no value on the way taken leaves the target without one: then nothing reads it."""
 
     target: Var
     source: Var | int | float | bool

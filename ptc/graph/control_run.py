@@ -212,7 +212,7 @@ class _Interpreter:
             case Bind():
                 self._bind(item)
             case Assign(target, source):
-                self._set(target, self._value(source))
+                self._assign(target, source)
             case DataSized():
                 self._data_sized(item)
             case ListItem():
@@ -239,6 +239,12 @@ class _Interpreter:
                 raise exception_of(item.type_name, self._text(item.message))
             case _:
                 assert_never(item)
+
+    def _assign(self, target: Var, source: Var | Operand) -> None:
+        if isinstance(source, Var) and source.name not in self.values:
+            self.values.pop(target.name, None)
+        else:
+            self._set(target, self._value(source))
 
     def _while(self, item: While) -> None:
         self._reach(item, 0)

@@ -444,6 +444,22 @@ def test_results(function: Callable[..., Any]) -> None:
     check(function, *_COUNTS)
 
 
+def replaced_in_one_of_two_lists(n: Tensor) -> Any:
+    k = int(n)
+    out = [[1]]
+    if k > 1:
+        if k % 2 == 0:
+            out = [[7], [8, 9]]
+        out[0] = []
+    out[0] = [2]
+    return out
+
+
+def test_what_no_way_reads_needs_no_value() -> None:
+    """The second list is there only where `k > 1`; its element is assigned as one of two."""
+    check(replaced_in_one_of_two_lists, *_COUNTS)
+
+
 # -- refusals -------------------------------------------------------------------------------------
 
 
