@@ -191,13 +191,11 @@ def method_call(vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str
 def metadata_method(
     vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
-    if name == "requires_grad_" and not vm.whole_program:
+    if name == "requires_grad_" and isinstance(args[0], TensorValue):
         wanted = [*args[1:], *kwargs.values()]
         flag = bool(wanted[0].constant()) if wanted else True
-        if isinstance(args[0], TensorValue) and args[0].fake.requires_grad == flag:
+        if not vm.records_gradients or args[0].fake.requires_grad == flag:
             return args[0]
-    elif name == "requires_grad_":
-        return args[0]  # no gradients are recorded in a whole program
     raise GraphBreak("PTC-B018", f"Tensor.{name}() cannot be captured")
 
 

@@ -71,6 +71,7 @@ class TorchMachine(Machine):
         self.fakes = Fakes()
         self.builder = GraphBuilder(self.journal)
         self.dynamic = dynamic
+        self.records_gradients = not whole_program
         # Names of input tensors, by id of the value
         self.aliases: dict[tuple[int, str], None] = {}
         self.state_on_entry = torch_state.current()
@@ -89,6 +90,10 @@ class TorchMachine(Machine):
         self.journal.put(self.value_of_node, node, value)
         self.remember(value)
         return value
+
+    def may_require_grad(self, value: TensorValue) -> bool:
+        """Whether gradients of a tensor may be recorded, which libraries never do."""
+        return self.records_gradients and value.fake.requires_grad
 
     def remember(self, value: TensorValue) -> None:
         self.journal.put(self.tensors_by_fake, id(value.fake), value)

@@ -20,6 +20,8 @@ import torch
 from ptc import pipeline
 from ptc.capture.api import CapturedCall
 from ptc.dispatch.config import STATISTICS
+from ptc.dispatch.control_gradients import Recorded, with_gradients
+from ptc.dispatch.gradients import announce
 from ptc.dispatch.live_control import LiveProgram, live_program
 from ptc.dispatch.notices import notify
 from ptc.dispatch.references import require_own_tensors
@@ -41,32 +43,55 @@ _MESSAGE_BYTES = 1024
 
 
 def compile_native(call: CapturedCall, *, fallback: bool) -> Execute:
-    """Run the program as a library. One that keeps tensors, strings or lists in the user's objects
-    runs in eager, if `fallback`, and the user is told. Raises CompileError for what cannot be
-    lowered."""
-    _require_no_gradients(call)
+    """Run the program as a library. One that keeps tensors, strings or lists in the user's objects,
+    or gradients of what outlives the run, runs in eager, if `fallback`, and the user is told.
+    Raises CompileError for what cannot be lowered."""
     live = live_program(call)
-    if live.program.references:
-        # A session's numbers are open to its process, the tensors and lists that it keeps are not
-        _run_in_eager(live, fallback)
-        return _InterpretedProgram(live)
+    recorded = Recorded.by(live.program)
+    why = _kept(live) or _outside(live, recorded)
+    if why is not None:
+        _run_in_eager(why, fallback)
+        return _InterpretedProgram(live, bool(recorded.names))
     built = pipeline.compile_control(live.program)
     require_own_tensors(built.compiled.loops.functional, live.replaced)
     STATISTICS.graphs += 1
     STATISTICS.kernels += built.info.kernels
-    return _NativeProgram(live, built)
+    native = _NativeProgram(live, built)
+    if not recorded.results:
+        return native
+    announce(live.program.location, "program")
+    run = with_gradients(native.flat, live, recorded.names)
+    return lambda inputs, numbers, store: live.result(*run(inputs, numbers, store))
 
 
-def _run_in_eager(live: LiveProgram, fallback: bool) -> None:
+def _kept(live: LiveProgram) -> Diagnostic | None:
+    """A session's numbers are open to its process, the tensors and lists that it keeps are not."""
     paths = sorted(f"`{kept.path}`" for kept in live.program.references)
+    if not paths:
+        return None
     names = f"{', '.join(paths)} {'is' if len(paths) == 1 else 'are'}"
-    why = Diagnostic(
+    return Diagnostic(
         "PTC-D026",
         f"the program runs in eager: {names} kept from call to call, no number and no buffer",
         live.program.location,
         hint="`ptc compile` makes a library that keeps them; in Python keep numbers and buffers",
         severity="warning",
     )
+
+
+def _outside(live: LiveProgram, recorded: Recorded) -> Diagnostic | None:
+    if not recorded.outside:
+        return None
+    return Diagnostic(
+        "PTC-D023",
+        "the program runs in eager: gradients are recorded of what it writes to or prints",
+        live.program.location,
+        hint="call it under torch.no_grad(), or write and print what is detached",
+        severity="warning",
+    )
+
+
+def _run_in_eager(why: Diagnostic, fallback: bool) -> None:
     if not fallback:
         raise CompileError(why.code, why.message, location=why.location, hint=why.hint)
     STATISTICS.fallbacks += 1
@@ -75,18 +100,8 @@ def _run_in_eager(live: LiveProgram, fallback: bool) -> None:
 
 def compile_interpreted(call: CapturedCall) -> Execute:
     """Run the program's graphs by torch, one operator at a time."""
-    _require_no_gradients(call)
-    return _InterpretedProgram(live_program(call))
-
-
-def _require_no_gradients(call: CapturedCall) -> None:
-    if torch.is_grad_enabled() and any(fake.requires_grad for fake in call.program.values):
-        raise CompileError(
-            "PTC-D023",
-            "gradients are recorded, which programs with control flow do not do",
-            location=call.program.location,
-            hint="call it under torch.no_grad(), or set requires_grad_(False)",
-        )
+    live = live_program(call)
+    return _InterpretedProgram(live, bool(Recorded.by(live.program).names))
 
 
 def _kept_inputs(live: LiveProgram) -> dict[int, int]:
@@ -108,8 +123,11 @@ def _kept_inputs(live: LiveProgram) -> dict[int, int]:
 
 
 class _InterpretedProgram:
-    def __init__(self, live: LiveProgram) -> None:
+    """`record`: whether gradients are recorded."""
+
+    def __init__(self, live: LiveProgram, record: bool) -> None:
         self._live = live
+        self._record = record
         self._names = [described.name for described in live.program.inputs]
 
     def __call__(self, inputs: Sequence[Any], numbers: Mapping[str, Any], store: Store) -> Any:
@@ -118,7 +136,9 @@ class _InterpretedProgram:
         given = {name: tensors.pop(name) for name in live.replaced}
         state: dict[str, Any] = {**numbers, **given}
         try:
-            outputs, variant = run_outputs(live.program, tensors, state, emit=live.emit)
+            outputs, variant = run_outputs(
+                live.program, tensors, state, emit=live.emit, record=self._record
+            )
         except UsersException as error:
             failure: BaseException = live.exception(error.type_name, str(error))
         except Failure as error:
@@ -216,6 +236,12 @@ class _NativeProgram:
         self._lock = threading.Lock()
 
     def __call__(self, inputs: Sequence[Any], numbers: Mapping[str, Any], store: Store) -> Any:
+        return self._live.result(*self.flat(inputs, numbers, store))
+
+    def flat(
+        self, inputs: Sequence[Any], numbers: Mapping[str, Any], store: Store
+    ) -> tuple[list[Any], int]:
+        """The flat results, and the number of their structure."""
         with self._lane() as lane, torch.no_grad():
             self._set_state(lane, inputs, numbers)
             taken = [inputs[position] for position in self._given]
@@ -227,7 +253,7 @@ class _NativeProgram:
         for output, position in self._same.items():
             if outputs[output] is not None:
                 outputs[output] = inputs[position]
-        return self._live.result(outputs, variant)
+        return outputs, variant
 
     def _run(
         self, lane: _Lane, inputs: Sequence[Any], operands: Sequence[Operand], store: Store

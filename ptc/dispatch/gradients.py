@@ -15,15 +15,20 @@ import torch
 from ptc.backends.registry import CompiledGraph
 from ptc.dispatch.notices import notify
 from ptc.graph.program import CapturedProgram
-from ptc.support.diagnostics import Diagnostic
+from ptc.support.diagnostics import Diagnostic, Location
 
 
 def needs_gradients(program: CapturedProgram) -> bool:
     """True if an output of the captured graph requires a gradient."""
+    return any(_differentiable(program))
+
+
+def _differentiable(program: CapturedProgram) -> list[bool]:
+    """For each output whether it requires a gradient."""
     (output,) = program.graph.graph.find_nodes(op="output")
     values = output.args[0]
     assert isinstance(values, (tuple, list))
-    return any(_requires_grad(value) for value in values)
+    return [_requires_grad(value) for value in values]
 
 
 def _requires_grad(value: Any) -> bool:
@@ -31,24 +36,30 @@ def _requires_grad(value: Any) -> bool:
     return isinstance(fake, torch.Tensor) and fake.requires_grad
 
 
-def with_gradients(
-    run: CompiledGraph, program: CapturedProgram, mutated: Sequence[int]
-) -> CompiledGraph:
-    """`run` as a differentiable call. `mutated`: positions of inputs that it writes into."""
+def announce(location: Location | None, what: str) -> None:
+    """Tell the user once how gradients are computed."""
     notify(
         Diagnostic(
             "PTC-D020",
-            "gradients are computed by running the captured graph again in eager",
-            program.location,
+            f"gradients are computed by running the captured {what} again in eager",
+            location,
             hint="call it under torch.no_grad() where no gradient is needed",
             severity="note",
         )
     )
+
+
+def with_gradients(
+    run: CompiledGraph, program: CapturedProgram, mutated: Sequence[int]
+) -> CompiledGraph:
+    """`run` as a differentiable call. `mutated`: positions of inputs that it writes into."""
+    announce(program.location, "graph")
     graph = program.graph
     changed = tuple(mutated)
+    wanted = _differentiable(program)
 
     def call(*inputs: Any) -> tuple[Any, ...]:
-        result = _EagerBackward.apply(run, graph, changed, *inputs)
+        result = _EagerBackward.apply(run, graph, changed, wanted, *inputs)
         return result if isinstance(result, tuple) else (result,)
 
     return call
@@ -59,7 +70,12 @@ class _EagerBackward(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, run: CompiledGraph, graph: Any, mutated: tuple[int, ...], *inputs: Any
+        ctx: Any,
+        run: CompiledGraph,
+        graph: Any,
+        mutated: tuple[int, ...],
+        wanted: list[bool],
+        *inputs: Any,
     ) -> Any:
         # What the graph overwrites is needed again as it was.
         before = {i: inputs[i].clone() for i in mutated}
@@ -73,7 +89,11 @@ class _EagerBackward(torch.autograd.Function):
         ctx.graph = graph
         ctx.mutated = frozenset(mutated)
         ctx.mark_non_differentiable(
-            *(o for o in outputs if isinstance(o, torch.Tensor) and not o.is_floating_point())
+            *(
+                output
+                for output, differentiable in zip(outputs, wanted, strict=True)
+                if isinstance(output, torch.Tensor) and not differentiable
+            )
         )
         return outputs
 
@@ -84,7 +104,7 @@ class _EagerBackward(torch.autograd.Function):
             values[i] = other
         wanted: list[int] = []
         for i, tensor in zip(ctx.tensors, ctx.saved_tensors, strict=True):
-            needed = ctx.needs_input_grad[3 + i] and tensor.is_floating_point()
+            needed = ctx.needs_input_grad[4 + i] and tensor.is_floating_point()
             values[i] = tensor.detach().requires_grad_(needed)
             if i in ctx.mutated:
                 # A leaf that requires a gradient cannot be written in place.
@@ -108,4 +128,4 @@ class _EagerBackward(torch.autograd.Function):
         results: list[Any] = [None] * len(values)
         for i, gradient in zip(wanted, found, strict=True):
             results[i] = gradient
-        return None, None, None, *results
+        return None, None, None, None, *results

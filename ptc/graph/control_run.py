@@ -95,9 +95,11 @@ def run_outputs(
     state: dict[str, Any],
     *,
     emit: EmitCallback | None = None,
+    record: bool = False,
 ) -> tuple[list[Any], int]:
-    """As `run`, and which variant of the result it is."""
-    interpreter = _run(program, tensors, state, emit, None)
+    """As `run`, and which variant of the result it is. With `record`, gradients are recorded as the
+    present mode and the program say."""
+    interpreter = _run(program, tensors, state, emit, None, record)
     return interpreter.outputs(), interpreter.variant()
 
 
@@ -107,9 +109,11 @@ def _run(
     state: dict[str, Any],
     emit: EmitCallback | None,
     coverage: Coverage | None,
+    record: bool = False,
 ) -> _Interpreter:
     interpreter = _Interpreter(program, emit or emit_here, coverage)
-    with torch.no_grad():
+    # Segments may switch the mode
+    with torch.set_grad_enabled(record and torch.is_grad_enabled()):
         interpreter.enter(tensors, state)
         try:
             interpreter.body(program.body)

@@ -252,6 +252,15 @@ def test_gradients_flow_and_the_user_is_told():
         torch.testing.assert_close(mine, eager)
 
 
+def test_only_what_requires_a_gradient_in_eager_does():
+    weight = torch.ones(3, requires_grad=True)
+    compiled = ptc.compile(lambda x: (x * weight, (x * weight).detach(), x.abs()))
+    with torch.enable_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileNotice)
+        results = compiled(torch.ones(3))
+    assert [result.requires_grad for result in results] == [True, False, False]
+
+
 def test_graph_without_lowering_runs_in_eager_and_says_so():
     compiled = ptc.compile(lambda x: torch.linalg.eigvalsh(x @ x.T) + 1)
     x = torch.randn(4, 4)

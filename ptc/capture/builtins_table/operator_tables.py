@@ -70,9 +70,9 @@ def _require_no_backward(
     vm: TorchMachine, definition: CustomOpDef, tensors: list[TensorValue]
 ) -> None:
     """An operator's own backward would be lost."""
-    if vm.whole_program or definition._backward_fn is None or not torch.is_grad_enabled():
+    if definition._backward_fn is None or not torch.is_grad_enabled():
         return
-    if any(tensor.fake.requires_grad for tensor in tensors):
+    if any(map(vm.may_require_grad, tensors)):
         raise GraphBreak(
             "PTC-B016",
             f"the operator {definition._qualname} records a backward of its own",

@@ -67,9 +67,9 @@ for _original, _replacement in REPLACED.items():
 def _apply(vm: TorchMachine, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`cls.apply(...)`. Without gradients a custom function is its forward. A graph for training
     would need the custom backward."""
-    if not vm.whole_program and torch.is_grad_enabled():
+    if torch.is_grad_enabled():
         for arg in (*args, *kwargs.values()):
-            if isinstance(arg, TensorValue) and arg.fake.requires_grad:
+            if isinstance(arg, TensorValue) and vm.may_require_grad(arg):
                 raise GraphBreak(
                     "PTC-B016",
                     f"{cls.__qualname__}.apply records a backward of its own",

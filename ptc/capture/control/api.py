@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import torch
+
 from ptc.capture import alias_guards, shape_guards
 from ptc.capture.control.effects import qualified
 from ptc.capture.control.finish import finish
@@ -24,6 +26,7 @@ from ptc.capture.torch_wrapping import guard_ambient
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.exceptions import ExceptionValue
+from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import ControlProgram
 
 T = TypeVar("T")
@@ -86,6 +89,14 @@ class _CallMachine(ControlMachine):
         super().__init__(dynamic=dynamic, kept=kept)
         self.state = State(self, kept, live=True)
         self.exceptions: dict[str, type[BaseException]] = {}
+        self.records_gradients = True
+
+    def may_require_grad(self, value: TensorValue) -> bool:
+        """What comes of a merge may, though its fake tensor does not."""
+        if value.fake.requires_grad or value.source is not None:
+            return value.fake.requires_grad
+        recorded = torch.is_grad_enabled() and value.fake.is_floating_point()
+        return recorded and any(known.fake.requires_grad for known in self.homes.inputs)
 
     def emit_raise(self, raised: Raised) -> None:
         value = raised.value

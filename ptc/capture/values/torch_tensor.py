@@ -51,6 +51,7 @@ _FACTS = frozenset(
         "is_maia",
     }
 )
+_OF_GRADIENTS = frozenset({"requires_grad", "is_leaf"})
 _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 
 
@@ -120,6 +121,8 @@ class TensorValue(Instance):
 
     def attribute(self, vm: TorchMachine, name: str) -> Value | None:  # type: ignore[override]
         if name in _FACTS:
+            if name in _OF_GRADIENTS and not self.fake.requires_grad and vm.may_require_grad(self):
+                raise GraphBreak("PTC-B016", f"{name} of a tensor that data decides is read")
             return ConstantValue(getattr(self.fake, name))
         if name == "shape":
             return vm.shape_value(self)
