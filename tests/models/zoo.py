@@ -25,11 +25,20 @@ class ZooModel:
     batched: tuple[str, ...]
 
 
+def _fill_zeros(module: torch.nn.Module) -> None:
+    """Parameters that start as zeros (a head, a residual scale) would hide what comes before them."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            if not parameter.any():
+                parameter.normal_(std=0.02)
+
+
 def _timm(name: str, size: int) -> Callable[[], ZooModel]:
     def make() -> ZooModel:
         import timm
 
         module = timm.create_model(name, pretrained=False).eval()
+        _fill_zeros(module)
         return ZooModel(module, (torch.randn(2, 3, size, size),), {}, ("x",))
 
     return make
