@@ -255,11 +255,12 @@ class CodeCache:
         if config.backend_name == "native":
             fallback = config.backend_options.options.get("fallback", True) is not False
             compile_call = functools.partial(compile_native, fallback=fallback)
-        attempts = [CaptureOptions(None, options.name)]
+        specs: list[DynamicSpec | None] = [None]
         if options.dynamic is not None and (options.dynamic.dims or options.dynamic.all):
-            # Ints are taken as they are: programs with control flow have no inputs for them
-            sizes = replace(options.dynamic, numbers=frozenset())
-            attempts.insert(0, CaptureOptions(sizes, options.name))
+            specs.insert(0, replace(options.dynamic, numbers=frozenset()))
+        if options.dynamic is not None and options.dynamic.numbers:
+            specs.insert(0, options.dynamic)
+        attempts = [CaptureOptions(spec, options.name) for spec in specs]
         refused: Diagnostic | None = None
         for attempt in attempts:
             try:

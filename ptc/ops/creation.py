@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ptc.loops import build as b
-from ptc.loops.index import Index
+from ptc.loops.index import Index, maximum
 from ptc.loops.nodes import DType, Expr
 from ptc.ops.dtypes import Operand, default_float, promote, requested
 from ptc.ops.elementwise import operand_value
@@ -256,14 +256,11 @@ def _range_length(ctx: LoweringContext, start: Operand, end: Operand, step: Oper
         if not any(isinstance(v, float) for v in numbers):
             return ctx.size(max(0, -((int(first) - int(last)) // int(stride))))
         return ctx.size(max(0, math.ceil((last - first) / stride)))
-    span, stride = _as_index(end) - _as_index(start), _as_index(step).constant
-    if stride is None or stride == 0:
-        raise CompileError(
-            "PTC-O003",
-            f"arange with the dynamic step {step}",
-            hint="use a constant step and multiply",
-        )
-    if stride < 0:
+    span, stride = _as_index(end) - _as_index(start), _as_index(step)
+    # Eager refuses a step of the wrong sign: one that is not known counts from the nearer end
+    if stride.constant is None:
+        span, stride = maximum(span, -span), maximum(maximum(stride, -stride), 1)
+    elif stride.constant < 0:
         span, stride = -span, -stride
     return (span + (stride - 1)) // stride
 

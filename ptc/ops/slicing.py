@@ -25,7 +25,12 @@ _OPEN_END = 2**63 - 1
 
 
 def narrow(
-    ctx: LoweringContext, x: TensorValue, dim: int, start: Index, length: Index, step: int = 1
+    ctx: LoweringContext,
+    x: TensorValue,
+    dim: int,
+    start: Index,
+    length: Index,
+    step: int | Index = 1,
 ) -> TensorValue:
     """`length` elements of `dim` from `start`, every `step`-th."""
     shape = replace_at(x.shape, dim, length)
@@ -53,20 +58,14 @@ def from_front(ctx: LoweringContext, bound: Index, size: Index) -> Index:
     return bound - size * (bound // _BEYOND_SIZES)
 
 
-def slice_step(ctx: LoweringContext, step: Size) -> int:
-    """The step of a slice as a number."""
-    constant = ctx.size(step).constant
-    if constant is None:
-        raise CompileError(
-            "PTC-O003",
-            "a slice with a step that is not known when compiling",
-            hint="index with torch.arange(start, stop, step) instead",
-        )
-    return constant
+def slice_step(ctx: LoweringContext, step: Size) -> Index:
+    """The step of a slice, at least 1: eager refuses others, and nothing is divided by 0."""
+    stride = ctx.size(step)
+    return stride if stride.constant is not None else maximum(stride, 1)
 
 
 def slice_bounds(
-    ctx: LoweringContext, size: Index, start: Size | None, end: Size | None, step: int
+    ctx: LoweringContext, size: Index, start: Size | None, end: Size | None, step: Index
 ) -> tuple[Index, Index]:
     """First position and number of elements of a Python slice over `size` elements."""
     first = ZERO if start is None else _clamped(ctx, ctx.size(start), size)

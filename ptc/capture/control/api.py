@@ -21,13 +21,15 @@ from ptc.capture.guards import Guard
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.program_structure import CallArguments
 from ptc.capture.segments import enter
-from ptc.capture.sources import Source
+from ptc.capture.sources import Source, fixed
 from ptc.capture.torch_wrapping import guard_ambient
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
+from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import ControlProgram
+from ptc.graph.control import ControlProgram, NumberKind, NumberVar
+from ptc.graph.program import InputKind, ProgramInput
 
 T = TypeVar("T")
 
@@ -90,6 +92,22 @@ class _CallMachine(ControlMachine):
         self.state = State(self, kept, live=True)
         self.exceptions: dict[str, type[BaseException]] = {}
         self.records_gradients = True
+        self.number_sources: dict[str, tuple[NumberVar, Source]] = {}
+
+    def symbolic_number(self, number: int, source: Source) -> Value | None:
+        """An int that calls show to change is a number that data decides."""
+        if self.dynamic is None or source.text() not in self.dynamic.numbers:
+            return None
+        found = self.number_sources.get(source.text())
+        if found is None:
+            if not -(2**63) <= number < 2**63:
+                return None
+            found = NumberVar(self.writer.name("n"), NumberKind.INT), source
+            self.number_sources[source.text()] = found
+            described = ProgramInput(found[0].name, InputKind.SCALAR, source.text())
+            self.homes.numbers[found[0]] = described
+        self.guard("TYPE", source, fixed(int, "int"))
+        return DataNumber(found[0])
 
     def may_require_grad(self, value: TensorValue) -> bool:
         """What comes of a merge may, though its fake tensor does not."""
@@ -125,6 +143,7 @@ def capture_call(
             for value, described in vm.homes.inputs.items()
             if value.source is not None
         }
+        sources |= {var.name: source for var, source in vm.number_sources.values()}
         return CapturedCall(
             program, tuple(vm.guards), sources, vm.state.attributes(), dict(vm.exceptions)
         )

@@ -340,8 +340,8 @@ def finish(
     _prune(body, wanted | ({variants.selector.name} if varies else set()))
     _close(vm, body, name)
     return ControlProgram(
-        inputs=tuple(vm.homes.inputs.values()),
-        values=tuple(value.fake for value in vm.homes.inputs),
+        inputs=(*vm.homes.inputs.values(), *vm.homes.numbers.values()),
+        values=(*(v.fake for v in vm.homes.inputs), *map(vm.value_symbol, vm.homes.numbers)),
         body=body,
         outputs=tuple(collector.outputs),
         fake_mode=vm.fakes.mode,

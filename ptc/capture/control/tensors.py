@@ -38,7 +38,7 @@ class Homes:
     """Where tensors live.
 
     `owner` is the first tensor known of each storage, `variables` holds the ones in a variable,
-    `inputs` are the program's own inputs in order. `written`
+    `inputs` are the program's own inputs in order, `numbers` those of them that are ints. `written`
     names inputs that the program writes to. `shares` says which storages may be the same one at run
     time, `copied` which are copies where Python has a view, or have such copies. `results` came of
     a merge, with the moment of it. `stale` are copies of views whose base was written to since: no
@@ -49,6 +49,7 @@ class Homes:
         self.owner: dict[int, TensorValue] = {}
         self.variables: dict[TensorValue, TensorVar] = {}
         self.inputs: dict[TensorValue, ProgramInput] = {}
+        self.numbers: dict[NumberVar, ProgramInput] = {}
         self.written: dict[str, None] = {}
         self.shares: dict[int, set[int]] = {}
         self.copied: dict[int, str] = {}
