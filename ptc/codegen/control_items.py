@@ -223,7 +223,7 @@ class ItemWriter:
         if op == "clear":
             return [f"list_clear({arguments});"]
         if op == "reverse":
-            return [f"list_reverse({self._of(first)});"]
+            return [f"list_reverse({arguments});"]
         if target is None:
             raise InternalError("codegen", f"{op} of a list without a target")
         place = self._of(target)

@@ -21,6 +21,7 @@ from ptc.codegen.host import Controls
 from ptc.graph.control import (
     DataSized,
     Emit,
+    ListItem,
     MakeText,
     NumberKind,
     Raise,
@@ -57,17 +58,20 @@ def control_codes(entries: Sequence[AnyEntry], weights: Sequence[str]) -> Contro
 
 def _headers(entries: Sequence[AnyEntry]) -> tuple[list[str], list[str]]:
     """What the code includes, and what it declares once."""
-    kinds = {type(i) for e in entries if isinstance(e, ControlEntry) for i in walk(e.program.body)}
+    programs = [entry.program for entry in entries if isinstance(entry, ControlEntry)]
+    items = [item for program in programs for item in walk(program.body)]
+    kinds = set(map(type, items))
     headers: list[str] = []
     declarations: list[str] = []
-    if any(isinstance(entry, ControlEntry) for entry in entries):
+    if programs:
         headers.append("ptc_control_run.h")
+    if any(isinstance(item, ListItem) and item.op == "find" for item in items):
+        headers.append("ptc_control_keys.h")
     if kinds & {Emit, Raise, MakeText, TextItem}:
         headers += ["ptc_control_text.h", "ptc_control_texts.h"]
         code, bits = DL_CODES[from_torch(torch.get_default_dtype())]
         options = f"{{4, 1000, 3, 80, -1, {code}, {bits}}}"
         declarations += [f"static const PrintOptions print_options = {options};", ""]
-    programs = [entry.program for entry in entries if isinstance(entry, ControlEntry)]
     for name in sorted({name for program in programs for name in tables_of(program.body)}):
         declarations += [*table(name), ""]
     if DataSized in kinds:

@@ -34,6 +34,7 @@ struct Memory {
   void* blocks[CLASSES];
   Storage* storages;
   int64_t held, peak;  // bytes taken from the system
+  int64_t stamps;      // given to lists, see ptc_control_keys.h
 
   // Sizes in four steps from each power of two to the next, the first is 64 bytes.
   static int size_class(int64_t bytes) {

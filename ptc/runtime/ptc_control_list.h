@@ -12,10 +12,14 @@
 
 namespace ptc {
 
+struct KeyTable;
+
 struct ListData {
   int32_t refs;
   int64_t count, capacity;
   char* items;
+  KeyTable* table;  // see ptc_control_keys.h
+  int64_t stamp;    // of a list that a table was made of: another one after each change but an append
 };
 
 // A list variable with elements of type T: Tensor, String, int64_t, double, bool or a List. All bits zero: not
@@ -44,7 +48,13 @@ inline void unlink(Control*, double*) {}
 inline void unlink(Control*, bool*) {}
 }  // namespace detail
 
+// Elements change or move.
+inline void note_change(Control* c, ListData* list) {
+  if (list->stamp) list->stamp = ++c->memory->stamps;
+}
+
 template <class T> inline void list_clear(Control* c, List<T> list) {
+  note_change(c, list.data);
   for (int64_t i = 0; i < list.count(); ++i) detail::unlink(c, &list.items()[i]);
   list.data->count = 0;
 }
@@ -52,6 +62,7 @@ template <class T> inline void list_clear(Control* c, List<T> list) {
 template <class T> inline void drop(Control* c, List<T>* list) {
   if (list->data && !--list->data->refs) {
     list_clear(c, *list);
+    free_bytes(list->data->table);
     free_bytes(list->data->items);
     free_bytes(list->data);
   }
@@ -90,7 +101,7 @@ template <class T> inline int list_reserve(Control* c, List<T> list, int64_t cou
 template <class T> inline int list_create(Control* c, List<T>* to) {
   to->data = (ListData*)allocate_bytes(sizeof(ListData));
   if (!to->data) return c->fail(STATUS_MEMORY, "no memory for a list");
-  *to->data = ListData{1, 0, 0, nullptr};
+  *to->data = ListData{1, 0, 0, nullptr, nullptr, 0};
   return STATUS_OK;
 }
 
@@ -100,6 +111,7 @@ template <class T> inline int list_insert(Control* c, List<T> list, int64_t inde
     detail::unlink(c, &value);
     return status;
   }
+  if (index < list.count()) note_change(c, list.data);
   T* const items = list.items();
   memmove((void*)(items + index + 1), (const void*)(items + index), (size_t)(list.count() - index) * sizeof(T));
   memcpy((void*)(items + index), (const void*)&value, sizeof(T));
@@ -124,12 +136,14 @@ template <class T> inline int list_extend(Control* c, List<T> list, List<T> from
 }
 
 template <class T> inline void list_set(Control* c, List<T> list, int64_t index, T value) {
+  note_change(c, list.data);
   detail::retain(value);
   detail::unlink(c, &list.items()[index]);
   memcpy((void*)(list.items() + index), (const void*)&value, sizeof(T));
 }
 
-template <class T> inline void list_reverse(List<T> list) {
+template <class T> inline void list_reverse(Control* c, List<T> list) {
+  note_change(c, list.data);
   for (int64_t i = 0, j = list.count() - 1; i < j; ++i, --j) {
     T const first = list.items()[i];
     list.items()[i] = list.items()[j];
@@ -152,52 +166,12 @@ template <class T> inline void list_get(Control*, T* to, List<T> list, int64_t i
 }
 
 template <class T> inline void list_pop(Control* c, T* to, List<T> list, int64_t index) {
+  note_change(c, list.data);
   list_get(c, to, list, index);
   detail::unlink(c, &list.items()[index]);
   --list.data->count;
   T* const at = list.items() + index;
   memmove((void*)at, (const void*)(at + 1), (size_t)(list.count() - index) * sizeof(T));
-}
-
-// --- keys ---------------------------------------------------------------------------------------------
-
-// One of the lists of a `find`, with what is looked for in it.
-template <class T> struct Column {
-  List<T> list;
-  T wanted;
-};
-
-namespace detail {
-inline bool is_key(int64_t a, int64_t b) { return a == b; }
-inline bool is_key(double a, double b) { return a == b; }
-inline bool is_key(bool a, bool b) { return a == b; }
-inline bool is_key(const String& a, const String& b) {
-  return a.data == b.data ||
-         (a.data->bytes == b.data->bytes && !memcmp(a.content(), b.content(), (size_t)a.data->bytes));
-}
-template <class T> inline bool lacks_itself(const T&) { return false; }
-inline bool lacks_itself(double value) { return value != value; }
-template <class T> inline int64_t key_from(const Column<T>& column, int64_t start) {
-  const int64_t count = column.list.count();
-  const T* const items = column.list.items();
-  for (int64_t i = start; i < count; ++i)
-    if (is_key(items[i], column.wanted)) return i;
-  return -1;
-}
-template <class T> inline bool key_at(const Column<T>& column, int64_t index) {
-  return is_key(column.list.items()[index], column.wanted);
-}
-}  // namespace detail
-
-// `to` = the first index at which each of the lists has what is looked for in it; -1 if there is none.
-template <class T, class... Rest>
-inline int list_find(Control* c, int64_t* to, const Column<T>& first, const Column<Rest>&... rest) {
-  if (detail::lacks_itself(first.wanted) || (detail::lacks_itself(rest.wanted) || ...))
-    return c->fail(STATUS_RUNTIME, "a NaN is used as a key, which Python knows by its identity");
-  int64_t at = detail::key_from(first, 0);
-  while (at >= 0 && !(detail::key_at(rest, at) && ...)) at = detail::key_from(first, at + 1);
-  *to = at;
-  return STATUS_OK;
 }
 
 // --- lists from lists ---------------------------------------------------------------------------------
