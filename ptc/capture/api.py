@@ -25,6 +25,7 @@ from ptc.capture.builtins_table import (
     linalg_tables,
     numpy_tables,
     operator_tables,
+    random_tables,
     torch_library_tables,
     torch_state_tables,
     torch_tables,
@@ -56,8 +57,8 @@ from ptc.support.diagnostics import CompileError, InternalError
 
 # Imported for what they register
 _TABLES = (
-    all_tables, linalg_tables, numpy_tables, operator_tables, torch_library_tables,
-    torch_state_tables, torch_tables,
+    all_tables, linalg_tables, numpy_tables, operator_tables, random_tables,
+    torch_library_tables, torch_state_tables, torch_tables,
 )  # fmt: skip
 
 DimSpec = tuple[str, int, int | None]

@@ -180,7 +180,7 @@ def method_call(vm: TorchMachine, name: str, args: list[Value], kwargs: dict[str
         )
     if name in _METADATA_METHODS and name not in _READS_DATA:
         return metadata_method(vm, name, args, kwargs)
-    handler = _METHOD_HANDLERS.get(name)
+    handler = METHOD_HANDLERS.get(name)
     if handler is not None:
         result = handler(vm, *args, **kwargs)
         if result is not None:
@@ -284,7 +284,7 @@ def _as_function(function: Any) -> Any:
     return lambda vm, *args, **kwargs: vm.call_builtin(function, list(args), kwargs)
 
 
-_METHOD_HANDLERS: dict[str, Any] = {
+METHOD_HANDLERS: dict[str, Any] = {
     "size": _size,
     "stride": _stride,
     "numel": _numel,

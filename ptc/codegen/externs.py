@@ -16,6 +16,7 @@ from ptc.codegen.cpp_types import ELEMENT
 from ptc.loops.bounds import Ranges
 from ptc.loops.index import Index, product
 from ptc.loops.nodes import Buffer, ExternKernel, Program
+from ptc.loops.random_numbers import ROUTINES as RANDOM_ROUTINES
 from ptc.support.diagnostics import InternalError
 
 
@@ -126,6 +127,15 @@ def _linear_algebra(
     return write
 
 
+def _random(writer: _Writer) -> KernelCode:
+    """A call of the routine of ptc_random.h with the number of elements drawn and all buffers."""
+    arguments = [writer.text(product(writer.outputs[0].shape))]
+    arguments += [f"in{n}" for n in range(len(writer.inputs))]
+    arguments += [f"out{n}" for n in range(len(writer.outputs))]
+    call = f"{writer.kernel.function}({', '.join(arguments)});"
+    return writer.code([call, "(void)run;"], {"ptc_random.h"})
+
+
 def _matrices(buffer: Buffer) -> tuple[Index, Index, Index]:
     """How many matrices a buffer has, their rows and columns."""
     return product(buffer.shape[:-2]), buffer.shape[-2], buffer.shape[-1]
@@ -159,6 +169,7 @@ ROUTINES: Mapping[str, Callable[[_Writer], KernelCode]] = {
     ),
     "cholesky": _linear_algebra("cholesky", lambda writer: _matrices(writer.inputs[0])[:2]),
     "qr": _linear_algebra("qr", _qr_sizes),
+    **dict.fromkeys(RANDOM_ROUTINES, _random),
 }  # fmt: skip
 
 

@@ -36,5 +36,6 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.grid",
     "ptc.ops.distance",
     "ptc.ops.losses",
+    "ptc.ops.random",
     "ptc.ops.refusals",
 )

@@ -16,6 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ptc.graph import random_operators
+
 NAMESPACE = "ptc"
 
 _RNN_TAIL = "bool has_biases, int num_layers, bool bidirectional, bool batch_first"
@@ -227,8 +229,9 @@ def _register() -> torch.library.Library | None:
 # The library object owns the registrations: they go when it is collected.
 _LIBRARY = _register()
 
-# Where rules find them: importing the name makes sure that they are declared.
-OPERATORS = torch.ops.ptc
+# Where rules find them: importing the name makes sure that they are declared, those that draw
+# random numbers among them.
+OPERATORS = random_operators.OPERATORS
 
 
 # --- replacements -------------------------------------------------------------------------------

@@ -46,6 +46,12 @@ CANNOT_SAY = {
 
 #: Lowered operators without an ONNX rule, with the reason.
 NO_RULE = {
+    "ptc.random_seeded.default": "no ONNX operator draws from a state",
+    "ptc.random_uniform.default": "no ONNX operator draws from a state",
+    "ptc.random_normal.default": "no ONNX operator draws from a state",
+    "ptc.random_exponential.default": "no ONNX operator draws from a state",
+    "ptc.random_integers.default": "no ONNX operator draws from a state",
+    "ptc.random_permutation.default": "no ONNX operator draws from a state",
     "aten._upsample_bilinear2d_aa.default": "the weights of Resize differ at the borders",
     "aten._upsample_bicubic2d_aa.default": "the weights of Resize differ at the borders",
     "aten.erfinv.default": "no ONNX operator",
