@@ -194,7 +194,7 @@ def capture_call_frame(
         except (GraphBreak, CompileError):
             raise
         except Exception as error:
-            raise InternalError("capture", f"{type(error).__name__}: {error}") from error
+            raise _failure(error) from error
         code: CallCode = write_call(fn, call, compile_call(call))
     guards = GuardSet(fn, call.guards)
     return CapturedFrame(guards, code.run, (), call.program, code.source, code.accepts)
@@ -279,7 +279,7 @@ def _capture_program(
         except CompileError:
             raise
         except Exception as error:
-            raise InternalError("capture", f"{type(error).__name__}: {error}") from error
+            raise _failure(error) from error
     with _host_state():
         try:
             return capture_control(
@@ -291,7 +291,20 @@ def _capture_program(
         except CompileError:
             raise
         except Exception as error:
-            raise InternalError("capture", f"{type(error).__name__}: {error}") from error
+            raise _failure(error) from error
+
+
+def _failure(error: Exception) -> Exception:
+    """What is said of an exception of capture itself."""
+    if not isinstance(error, RecursionError):
+        return InternalError("capture", f"{type(error).__name__}: {error}")
+    return _compile_error(
+        GraphBreak(
+            "PTC-B017",
+            "calls are nested too deep for capture to follow them",
+            "write a loop, or bound the depth by a number that data does not decide",
+        )
+    )
 
 
 def _straight(

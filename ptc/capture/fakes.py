@@ -51,8 +51,17 @@ _LARGEST = 2**31 - 1
 #: Symbolic ints are computed with in 64 bits: what is larger stays a Python constant.
 LARGEST_NUMBER = 2**60
 _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+
 #: In place of a dimension: the size is the value found at the source, an int.
 VALUE = -1
+
+
+def is_of_symbols(error: BaseException) -> bool:
+    """Whether arithmetic on symbolic sizes raised it, which runs in capture only."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("sympy.")
 
 
 class _SizeSource(torch._guards.Source):
@@ -417,7 +426,12 @@ class Fakes:
     def dispatcher(self) -> AbstractContextManager[Any]:
         """With symbolic sizes, operators run by their Python kernels: some C++ ones would turn
         every size of their arguments into a number."""
-        return enable_python_dispatcher() if self.dims or self.data_symbols else nullcontext()
+        return enable_python_dispatcher() if self.is_symbolic else nullcontext()
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether a size may be a symbol: of a dynamic dimension, or one that data decides."""
+        return bool(self.dims or self.data_symbols)
 
     def guard_expressions(self) -> list[sympy.Basic]:
         """What was assumed about symbolic sizes so far."""

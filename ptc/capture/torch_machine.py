@@ -261,7 +261,7 @@ class TorchMachine(Machine):
         return value
 
     def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if self.fakes.dims and isinstance(function, Hashable):
+        if self.fakes.is_symbolic and isinstance(function, Hashable):
             function = FORMS.get(function, function)
         try:
             with self.fakes.mode, self.fakes.dispatcher():
@@ -296,6 +296,12 @@ class TorchMachine(Machine):
                     "PTC-B002",
                     f"{_name_of(target)} reads tensor data into Python",
                     "keep it a tensor",
+                ) from error
+            if fakes.is_of_symbols(error):
+                raise GraphBreak(
+                    "PTC-B004",
+                    f"the sizes that {_name_of(target)} gives cannot be told: {error}",
+                    _HINT_SHAPE,
                 ) from error
             raise self.native_exception(error) from None
 

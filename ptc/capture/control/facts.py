@@ -225,6 +225,8 @@ class _Consequences:
             if distance is None or slope not in (1, -1):
                 continue
             constant = distance - slope * symbol
+            if not constant.is_number:  # `symbol <= min(10, symbol)` bounds nothing by a number
+                continue
             if slope == 1:
                 low = sympy.Max(low, -constant)
             else:
