@@ -183,6 +183,7 @@ def _captured(
             except GraphBreak:
                 kept = vm.state.finished()
                 if kept.size() == size:
+                    vm.lists.stores.last_resort()
                     raise
                 continue
             kept = vm.state.finished()

@@ -22,13 +22,21 @@ if TYPE_CHECKING:
 
 
 class Uncarriable(BaseException):
-    """The content of a location has no lasting form yet."""
+    """The content of a location has no lasting form yet. See `Unlistable`."""
 
-    def __init__(self, context: LoopContext, what: str, *, by_reference: bool = False) -> None:
+    def __init__(
+        self,
+        context: LoopContext,
+        what: str,
+        *,
+        by_reference: bool = False,
+        klass: type | None = None,
+    ) -> None:
         super().__init__(what)
         self.context = context
         self.what = what
         self.by_reference = by_reference
+        self.klass = klass
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +160,10 @@ class CarriedLists:
             form = list_forms.joined(vm, wide, form)
         except lists.Unlistable as why:
             raise Uncarriable(
-                self._context, f"a list that would hold {why}", by_reference=why.by_reference
+                self._context,
+                f"a list that would hold {why}",
+                by_reference=why.by_reference,
+                klass=why.klass,
             ) from None
         if now_held and not vm.lists.alone(now_held[0].name):
             references.require_form(now_held[0], form)
@@ -217,6 +228,7 @@ class CarriedLists:
                 self._context,
                 f"{what}, a list that would hold {why}",
                 by_reference=why.by_reference,
+                klass=why.klass,
             ) from None
         if self._is_form(now) and list_forms.same_form(vm, form, now.state.form):
             return None

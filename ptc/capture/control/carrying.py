@@ -16,6 +16,14 @@ from ptc.capture.control import entries, lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.carried_entries import CarriedEntries
 from ptc.capture.control.carried_lists import CarriedLists, Uncarriable
+from ptc.capture.control.handles import (
+    HandleValue,
+    kind_of,
+    kinds_of,
+    new_number,
+    of_kind,
+    storable,
+)
 from ptc.capture.control.merging import (
     FOR_MESSAGES,
     NOTHING,
@@ -149,6 +157,8 @@ class Carried:
         vm = self.vm
         if form is content or isinstance(form, ConstantValue):
             return []
+        if isinstance(form, HandleValue):
+            return [(form.var, lambda: content.var)]
         if isinstance(form, DataNumber):
             value = content if isinstance(content, Value) else ConstantValue(content)
             return [(form.var, lambda: operand(vm, value))]
@@ -178,8 +188,9 @@ class Carried:
         """Which alternative it is, and the number where it is one."""
         pairs: list[tuple[Var, Callable[[], Any]]] = []
         for number in form.alternatives:
-            if isinstance(number, DataNumber):
-                found = numbers_of(content, number.var.kind)
+            kind = kind_of(number)
+            if isinstance(number, (DataNumber, HandleValue)) and kind is not None:
+                found = numbers_of(content, kind)
                 source = found[0].var if found else NOTHING[number.var.kind]
                 pairs.append((number.var, lambda source=source: source))
         return [(form.selector, lambda: self._selector(form, content)), *pairs]
@@ -194,8 +205,9 @@ class Carried:
 
     def _same(self, form: Value, value: Value) -> bool:
         """Whether an alternative of a form is the one for a value."""
-        if isinstance(form, DataNumber) and isinstance(value, DataNumber):
-            return form.var.kind is value.var.kind
+        kind = kind_of(form)
+        if kind is not None:
+            return kind_of(value) is kind
         return self.vm.same_alternative(form, value)
 
     # -- growing -------------------------------------------------------------------------------
@@ -381,6 +393,8 @@ class Carried:
         both = isinstance(now, ConstantValue) and isinstance(left, ConstantValue)
         if both and vm.same_constant(now, left):
             return None
+        if isinstance(now, HandleValue) and kind_of(left) is now.klass:
+            return None if self._is_form(now) else self._own_number(left)
         if is_number(now) and is_number(left):
             return self._number(now, left, what)
         if isinstance(now, TensorValue) and isinstance(left, TensorValue):
@@ -486,9 +500,9 @@ class Carried:
         for value in new:
             if not any(self._same(other, value) for other in alternatives):
                 if not lasting(value):
-                    raise Uncarriable(self.context, what)
+                    raise Uncarriable(self.context, what, klass=storable(value))
                 alternatives.append(value)
-        for kind in NumberKind:
+        for kind in kinds_of((now, left)):
             if any(len(numbers_of(value, kind)) > 1 for value in (now, left)):
                 raise Uncarriable(self.context, what)
         if all(map(is_text, alternatives)) and (
@@ -499,14 +513,15 @@ class Carried:
         if isinstance(now, ChoiceValue) and len(alternatives) == len(known) and self._is_form(now):
             return None
         if not all(lasting(value) for value in known):
-            raise Uncarriable(self.context, what)
+            raise Uncarriable(self.context, what, klass=storable(now))
         selector = NumberVar(vm_name(self.vm), NumberKind.INT)
         return ChoiceValue(selector, tuple(map(self._own_number, alternatives)))
 
     def _own_number(self, value: Value) -> Value:
-        if not isinstance(value, DataNumber) or self._is_form(value):
+        kind = kind_of(value)
+        if kind is None or self._is_form(value):
             return value
-        return DataNumber(NumberVar(vm_name(self.vm), value.var.kind))
+        return of_kind(kind, new_number(self.vm, kind))
 
 
 def grows_as_text(alternatives: list[Value]) -> bool:
@@ -525,7 +540,7 @@ def vm_name(vm: ControlMachine) -> str:
 def lasting(value: Value) -> bool:
     """Whether a value is the same object in every iteration: constants, and what exists outside. A
     number that data decides gets a variable of its own."""
-    known = isinstance(value, (ConstantValue, DataNumber)) or value is MISSING
+    known = isinstance(value, (ConstantValue, DataNumber, HandleValue)) or value is MISSING
     return known or value.source is not None
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import keys
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.handles import HandleValue
 from ptc.capture.control.list_forms import (
     Form,
+    HandleForm,
     NumberForm,
     ObjectForm,
     TextForm,
@@ -134,6 +136,10 @@ def _columns(
         return [(var, vm.text_variable(key))] if is_text(key) else None
     if isinstance(form, ObjectForm):
         return _object_column(vm, form, var, key)
+    if isinstance(form, HandleForm) and form.klass.__hash__ is object.__hash__:
+        if not isinstance(key, HandleValue) or key.klass is not form.klass:
+            return None
+        return [(var, key.var)]
     raise refusal(f"one of {text_of(form)}")
 
 

@@ -31,7 +31,7 @@ def definite(vm: ControlMachine, function: Any, args: list[Value]) -> list[Value
     try:
         form_of(vm, args[-1])
     except Unlistable:
-        return [*args[:-1], _definite_parts(vm, args[-1])]
+        return [*args[:-1], definite_parts(vm, args[-1])]
     return args
 
 
@@ -45,10 +45,11 @@ def prepare(vm: ControlMachine, frame: Frame, instruction: Instruction) -> None:
         frame.stack[-1] = generators.collect(vm, generator)
 
 
-def _definite_parts(vm: ControlMachine, value: Value) -> Value:
+def definite_parts(vm: ControlMachine, value: Value) -> Value:
+    """The value without choices in it."""
     value = vm.settle(value)
     if not isinstance(value, TupleValue):
         return value
-    parts = [_definite_parts(vm, item) for item in value.items]
+    parts = [definite_parts(vm, item) for item in value.items]
     same = all(new is old for new, old in zip(parts, value.items, strict=True))
     return value if same else TupleValue(parts, value.klass)

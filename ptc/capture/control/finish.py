@@ -332,6 +332,7 @@ def finish(
     described = None if arguments is None else arguments.structure(vm, _Arguments(vm))
     vm.writer.flush()
     body = vm.writer.root
+    vm.lists.stores.begin(body)
     vm.state.begin(body)
     wanted = {output.value.name for output in collector.outputs}
     # What is kept from call to call, others may read

@@ -61,6 +61,21 @@ class SplitExit(BaseException):
         self.outcome = outcome
 
 
+def initialise(
+    vm: ControlMachine, function: Value, made: Value, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """See `Machine.initialise`. Where it returns in one arm and raises in another, the call of the
+    class gives the object."""
+    try:
+        return vm.call(function, [made, *args], kwargs)
+    except SplitExit as split:
+        outcome = {
+            end: replace(state, returned=made) if end.kind == "return" else state
+            for end, state in split.outcome.items()
+        }
+        raise SplitExit(outcome) from None
+
+
 # -- straight on ----------------------------------------------------------------------------------
 
 

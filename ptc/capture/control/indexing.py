@@ -9,6 +9,7 @@ import torch
 
 from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import computed, int_range
+from ptc.capture.control.handles import HandleValue, one_class, same_handle
 from ptc.capture.control.questions import Which
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.lookup import static_lookup
@@ -21,7 +22,7 @@ from ptc.capture.values.data_ranges import DataRange
 from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import NumberKind
+from ptc.graph.control import Assign, Body, NumberKind, NumberVar, Switch
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -45,6 +46,12 @@ def element(vm: ControlMachine, obj: Value, key: DataNumber) -> Value | None:
     index = valid_index(vm, key, len(items), ConstantValue(f"{name} index out of range"))
     if all(isinstance(item, (TensorValue, ConstantValue, DataNumber)) for item in items):
         return vm.settle(ChoiceValue(index.var, tuple(items)))
+    klass = one_class(items)
+    if klass is not None:
+        target = NumberVar(vm.writer.name("n"), NumberKind.INT)
+        arms = tuple(Body([Assign(target, item.var)]) for item in items)  # type: ignore[attr-defined]
+        vm.writer.add(Switch(index.var, arms, None, "choice"))
+        return HandleValue(klass, DataNumber(target))
     return ChoiceValue(index.var, tuple(items))
 
 
@@ -136,6 +143,9 @@ def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value)
 def same_object(vm: ControlMachine, one: Value, other: Value) -> bool | None:
     """`is` where data may decide it; None for all else."""
     found = lists.one_list(vm, one, other)
+    if found is None:
+        same = same_handle(vm, one, other)
+        found = vm.truth(same) if isinstance(same, Value) else same
     return same_number(vm, one, other) if found is None else found
 
 

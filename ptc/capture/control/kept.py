@@ -65,8 +65,9 @@ class Kept:
     """What one capture found, for the next: forms by attribute, names of replaced buffers, and of
     weights that are written in place, generators that are run to their end at once, those of them
     whose rest is asked for after some of it was, sizes of inputs (by name, with the size) that are
-    taken apart at the start, elements of lists by the place where they are made, and whether all
-    lists in lists are references. `found` counts forms and elements."""
+    taken apart at the start, elements of lists by the place where they are made, whether all lists
+    in lists are references, and classes whose objects are in a store, with what they have by each
+    name. `found` counts forms and elements."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
@@ -78,6 +79,9 @@ class Kept:
         default_factory=dict[Hashable, "Element | None"]
     )
     by_reference: bool = False
+    stores: dict[type, dict[str, Element | None]] = field(
+        default_factory=dict[type, "dict[str, Element | None]"]
+    )
     found: int = 0
 
     def learn(self, site: Hashable, element: Element | None) -> bool:
@@ -89,6 +93,18 @@ class Kept:
         self.elements[site] = new
         self.found += 1
         return True
+
+    def learn_class(self, klass: type) -> None:
+        """Objects of a class are in a store."""
+        self.stores[klass] = {}
+        self.found += 1
+
+    def learn_attribute(self, klass: type, name: str, element: Element | None) -> None:
+        """What the objects of a class have by a name."""
+        known = self.stores[klass]
+        if name not in known or known[name] != element:
+            known[name] = element
+            self.found += 1
 
     def learn_references(self) -> None:
         self.by_reference = True
@@ -110,7 +126,7 @@ class Kept:
         return Kept(
             dict(self.forms), set(self.buffers), set(self.written), set(self.collected),
             set(self.resumed), dict(self.splits), dict(self.elements), self.by_reference,
-            self.found,
+            {klass: dict(known) for klass, known in self.stores.items()}, self.found,
         )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from ptc.capture.control.lists import DataListValue
 from ptc.capture.interpreter.wrapping import is_python_class
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
+from ptc.capture.values.choices import MISSING
 from ptc.capture.values.constants import ConstantValue, is_immutable
 from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.mappings import DictValue, SetValue
@@ -134,7 +135,32 @@ class Inner:
     element: Element | None
 
 
-Element = Number | Words | Tensor | Names | Columns | Inner
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Objects in the store of their class, in a list. No session keeps them, nor what follows."""
+
+    klass: type
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """References to dictionaries or sets: to their lists."""
+
+    klass: type
+    factory: Any
+    parts: tuple[Inner, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """One of a few constants, nothing at all with `missing`, or what has one of several forms."""
+
+    missing: bool
+    constants: tuple[Constant, ...]
+    parts: tuple[Element, ...]
+
+
+Element = Number | Words | Tensor | Names | Columns | Inner | Stored | Mapped | Mixed
 
 
 # -- of values ------------------------------------------------------------------------------------
@@ -227,7 +253,7 @@ def require_plain(cls: type) -> None:
 def _holds_lists(element: Element | None) -> bool:
     parts = element.parts if isinstance(element, Columns) else (element,)
     is_list = isinstance(element, Columns) and element.klass is list
-    return is_list or any(isinstance(part, Inner) for part in parts)
+    return is_list or any(isinstance(part, (Inner, Stored, Mapped, Mixed)) for part in parts)
 
 
 def element_of(form: list_forms.Form) -> Element | None:
@@ -248,9 +274,29 @@ def element_of(form: list_forms.Form) -> Element | None:
         case list_forms.ListForm(element, _):
             return Inner(element_of(element))
         case list_forms.ObjectForm(alternatives):
-            if not all(isinstance(value, ConstantValue) for value in alternatives):
-                raise Unkept("a list of objects")
-            return Names(tuple(_constant(value.constant()) for value in alternatives))
+            if MISSING in alternatives:
+                return _mixed(alternatives, ())
+            return Names(_constants(alternatives))
+        case list_forms.HandleForm(klass):
+            return Stored(klass)
+        case list_forms.EntriesForm(klass, factory, parts):
+            return Mapped(klass, factory, tuple(Inner(element_of(part.element)) for part in parts))
+        case list_forms.OneOfForm(known, parts):
+            return _mixed(known, parts)
+
+
+def _constants(values: Sequence[Value]) -> tuple[Constant, ...]:
+    if not all(isinstance(value, ConstantValue) for value in values):
+        raise Unkept("a list of objects")
+    return tuple(_constant(value.constant()) for value in values)
+
+
+def _mixed(known: Sequence[Value], parts: Sequence[list_forms.Form]) -> Mixed:
+    there = [value for value in known if value is not MISSING]
+    found = [element_of(part) for part in parts]
+    return Mixed(
+        MISSING in known, _constants(there), tuple(part for part in found if part is not None)
+    )
 
 
 def list_form(element: Element | None) -> list_forms.Form:
@@ -270,6 +316,17 @@ def list_form(element: Element | None) -> list_forms.Form:
             return list_forms.ListForm(list_form(inner), f"learned {now()}")
         case Names(constants):
             return list_forms.ObjectForm(tuple(ConstantValue(one.value) for one in constants))
+        case Stored(klass):
+            return list_forms.HandleForm(klass)
+        case Mapped(klass, factory, parts):
+            columns = tuple(map(list_form, parts))
+            return list_forms.EntriesForm(klass, factory, columns)  # type: ignore[arg-type]
+        case Mixed(missing, constants, parts):
+            known = tuple(ConstantValue(one.value) for one in constants)
+            known = (*known, MISSING) if missing else known
+            if not parts:
+                return list_forms.ObjectForm(known)
+            return list_forms.OneOfForm(known, tuple(map(list_form, parts)))
 
 
 # -- of real objects ------------------------------------------------------------------------------
@@ -438,6 +495,8 @@ def joined_elements(one: Element | None, other: Element | None) -> Element | Non
             return Words()
         case Inner(mine), Inner(its):
             return Inner(joined_elements(mine, its))
+        case ((Stored() | Mixed()), _) | (_, (Stored() | Mixed())):
+            return _joined_mixed(one, other)
         case Columns(), Columns() if one.klass is other.klass and len(one.parts) == len(
             other.parts
         ):
@@ -446,6 +505,26 @@ def joined_elements(one: Element | None, other: Element | None) -> Element | Non
             return Columns(one.klass, tuple(part for part in parts if part is not None))
         case _:
             raise Unkept("values of different kinds in one list")
+
+
+def _joined_mixed(one: Element, other: Element) -> Element:
+    """The form of what has one or the other, objects in stores among them."""
+    missing = False
+    constants: dict[Constant, None] = {}
+    parts: list[Element] = []
+    for element in (one, other):
+        match element:
+            case Mixed():
+                missing |= element.missing
+                constants |= dict.fromkeys(element.constants)
+                parts += [part for part in element.parts if part not in parts]
+            case Names():
+                constants |= dict.fromkeys(element.constants)
+            case Stored():
+                parts += [] if element in parts else [element]
+            case _:
+                raise Unkept("values of different kinds in one list")
+    return Mixed(missing, tuple(constants), tuple(parts))
 
 
 def is_simple(choice: Choice) -> bool:

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
-import torch
-
 from ptc.capture.control import kept_entries, lists, strings
 from ptc.capture.control.arithmetic import KINDS, operand
 from ptc.capture.control.kept_forms import (
@@ -35,7 +33,7 @@ from ptc.capture.control.kept_forms import (
 )
 from ptc.capture.control.list_forms import new_vars, tuple_items
 from ptc.capture.control.list_rows import take
-from ptc.capture.control.tensors import storage
+from ptc.capture.control.tensors import storage, zeros
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict, BornList
 from ptc.capture.values.choices import ChoiceValue
@@ -252,25 +250,12 @@ class Table:
                 if isinstance(var, TensorVar):
                     assert isinstance(held.form, Tensor)
                     shape = [size or 0 for size in held.form.sizes]
-                    made = self._zeros(shape, var.fake)
+                    made = zeros(vm, shape, var.fake.dtype, var.fake.device)
                     vm.writer.add(Assign(var, made))
                 elif isinstance(var, TextVar):
                     vm.writer.add(Assign(var, vm.text_variable(ConstantValue(""))))
                 elif isinstance(var, ListVar):
                     vm.writer.add(ListItem("new", var, ()))
-
-    def _zeros(self, shape: list[int], like: Any) -> TensorVar:
-        vm = self._vm
-        options = {"dtype": like.dtype, "device": like.device}
-        fake = vm.fakes.empty(shape, like.dtype, like.device)
-        block = vm.writer.block
-        made = block.add_call(
-            "call_function", torch.zeros, (tuple(shape),), options, fake, vm.stack_locations()
-        )
-        var = TensorVar(vm.writer.name("t"), fake)
-        block.exports[var.name] = made
-        vm.writer.flush()
-        return var
 
     def store(self, place: Place, value: Value, original: Any = NO_OBJECT) -> None:
         """Write a value that has one of the forms."""

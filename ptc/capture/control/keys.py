@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.arithmetic import computed, int_range, is_number
+from ptc.capture.control.handles import is_key, same_handle
 from ptc.capture.control.operands import member
 from ptc.capture.control.questions import NumberTruth, Which
 from ptc.capture.values.base import IdentityKey, Value
@@ -41,7 +42,7 @@ class DataKey(IdentityKey):
 def decided_by_data(key: Value) -> bool:
     if isinstance(key, TupleValue):
         return any(map(decided_by_data, key.items))
-    return isinstance(key, (DataNumber, SymbolicNumber, TextValue, ChoiceValue))
+    return isinstance(key, (DataNumber, SymbolicNumber, TextValue, ChoiceValue)) or is_key(key)
 
 
 def key_in(vm: ControlMachine, entries: dict[Any, Any], key: Value) -> Any:
@@ -282,6 +283,9 @@ def equal_keys(vm: ControlMachine, one: Value, other: Value) -> Value:
     """Whether two keys are the same to a dictionary: a bool, which data may decide."""
     if one is other:
         return _TRUE
+    same = same_handle(vm, one, other)
+    if same is not None:
+        return same if isinstance(same, Value) else ConstantValue(same)
     if is_number(one) and is_number(other):
         return vm.compare("==", one, other)
     mine, theirs = _elements(one), _elements(other)

@@ -53,7 +53,7 @@ def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "g
 
     if owner.state.form is EMPTY:
         vm.not_supported("an element of a list that nothing is put in")
-    result = built(owner.state.form, Parts(part, one_row, reference))
+    result = built(owner.state.form, Parts(part, one_row, reference, vm.lists.stores.entries))
     for var, value in found:
         target = value if isinstance(value, ListVar) else _variable_of(vm, value)
         vm.writer.add(ListItem(op, target, (var, position)))

@@ -7,13 +7,14 @@ objects (strings, None, layers) are kept as their position among them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.handles import HandleValue, storable
 from ptc.capture.control.perhaps import Perhaps
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
 
 class Unlistable(Exception):
     """Values that no list of the IR can hold together. `by_reference`: it could if lists that are
-    in lists were references."""
+    in lists were references; `klass`: if the objects of this class were in a store."""
 
-    def __init__(self, what: str, *, by_reference: bool = False) -> None:
+    def __init__(self, what: str, *, by_reference: bool = False, klass: type | None = None) -> None:
         super().__init__(what)
         self.by_reference = by_reference
+        self.klass = klass
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,42 @@ class ListForm:
     group: str
 
 
-Form = NumberForm | TensorForm | TextForm | ObjectForm | TupleForm | ListForm
+@dataclass(frozen=True, slots=True)
+class HandleForm:
+    """Objects of a class, in its store."""
+
+    klass: type
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesForm:
+    """References to dictionaries, or sets: to the lists that they are of. `factory` is a
+    defaultdict's."""
+
+    klass: type
+    factory: Any
+    parts: tuple[ListForm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOfForm:
+    """One of these objects, or what has one of these forms. A number says which."""
+
+    known: tuple[Value, ...]
+    parts: tuple[Form, ...]
+
+
+Form = (
+    NumberForm
+    | TensorForm
+    | TextForm
+    | ObjectForm
+    | TupleForm
+    | ListForm
+    | HandleForm
+    | EntriesForm
+    | OneOfForm
+)
 
 EMPTY = NumberForm(NumberKind.INT)  # of lists that nothing is put in: told by its identity
 
@@ -95,6 +132,8 @@ def form_of(vm: ControlMachine, value: Value | Perhaps, like: Form | None = None
     reference = vm.lists.references.form(value, like)
     if reference is not None:
         return reference
+    if isinstance(value, HandleValue):
+        return HandleForm(value.klass)
     if is_number(value):
         return NumberForm(number_kind(value))
     if isinstance(value, TensorValue):
@@ -110,14 +149,28 @@ def form_of(vm: ControlMachine, value: Value | Perhaps, like: Form | None = None
         wanted = like.parts if same else (None,) * len(parts)  # type: ignore[union-attr]
         pairs = zip(parts, map(_in_tuple, parts, wanted), strict=True)
         return TupleForm(klass, tuple(form_of(vm, part, its) for part, its in pairs))
+    return _object_form(vm, value)
+
+
+def _object_form(vm: ControlMachine, value: Value) -> ObjectForm | OneOfForm:
+    """The form of one of a few known objects, or of one of them or a handle."""
     known = value.alternatives if isinstance(value, ChoiceValue) else (value,)
-    for alternative in known:
+    handles = [one for one in known if isinstance(one, HandleValue)]
+    others = tuple(one for one in known if not isinstance(one, HandleValue))
+    for alternative in others:
         if isinstance(alternative, ListValue):
             raise Unlistable("one of several lists", by_reference=True)
         lasts = isinstance(alternative, ConstantValue) or alternative.source is not None
         if not lasts or is_number(alternative) or isinstance(alternative, TensorValue):
-            raise Unlistable(alternative.describe())
-    return ObjectForm(known)
+            klass = storable(alternative)
+            vm.lists.stores.note_unlisted(klass)
+            raise Unlistable(alternative.describe(), klass=klass)
+    if not handles:
+        return ObjectForm(others)
+    classes = dict.fromkeys(one.klass for one in handles)
+    if len(classes) < len(handles):
+        raise Unlistable(value.describe())  # each class has one variable
+    return OneOfForm(others, tuple(map(HandleForm, classes)))
 
 
 def _in_tuple(part: Value, like: Form | None) -> Form | None:
@@ -153,6 +206,14 @@ def _tensor_form(vm: ControlMachine, value: TensorValue) -> TensorForm:
 
 def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
     """The form of a list with elements of both; `one` itself if that is enough."""
+    objects = (HandleForm, OneOfForm, ObjectForm)
+    if all(isinstance(form, objects) for form in (one, other)):
+        return united(vm, one, other)
+    return _joined_alike(vm, one, other)
+
+
+def _joined_alike(vm: ControlMachine, one: Form, other: Form) -> Form:
+    """The form of two that are kept alike."""
     if one is EMPTY:
         return other
     if other is EMPTY:
@@ -180,17 +241,93 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
             return one
         return TupleForm(one.klass, parts)
     if isinstance(one, ObjectForm) and isinstance(other, ObjectForm):
-        known = list(one.alternatives)
-        for value in other.alternatives:
-            if not any(vm.same_alternative(value, have) for have in known):
-                known.append(value)
-        return one if len(known) == len(one.alternatives) else ObjectForm(tuple(known))
+        known = _both_known(vm, one.alternatives, other.alternatives)
+        return one if known is one.alternatives else ObjectForm(known)
+    if isinstance(one, EntriesForm) and isinstance(other, EntriesForm):
+        return _joined_entries(vm, one, other)
+    if isinstance(one, HandleForm) and one == other:
+        return one
     raise Unlistable(f"{text_of(one)} and {text_of(other)}")
+
+
+def _both_known(
+    vm: ControlMachine, one: tuple[Value, ...], other: tuple[Value, ...]
+) -> tuple[Value, ...]:
+    """The objects of both; `one` itself if it has all of them."""
+    known = list(one)
+    for value in other:
+        if not any(vm.same_alternative(value, have) for have in known):
+            known.append(value)
+    return one if len(known) == len(one) else tuple(known)
+
+
+def _joined_entries(vm: ControlMachine, one: EntriesForm, other: EntriesForm) -> EntriesForm:
+    if (one.klass, one.factory) != (other.klass, other.factory):
+        raise Unlistable(f"{one.klass.__name__} and {other.klass.__name__} objects")
+    pairs = zip(one.parts, other.parts, strict=True)
+    parts = tuple(vm.lists.references.joined(mine, its) for mine, its in pairs)
+    same = all(a is b for a, b in zip(parts, one.parts, strict=True))
+    return one if same else EntriesForm(one.klass, one.factory, parts)
+
+
+def _split(form: Form) -> tuple[tuple[Value, ...], tuple[Form, ...]]:
+    """A form as known objects and other forms."""
+    if isinstance(form, OneOfForm):
+        return form.known, form.parts
+    if isinstance(form, ObjectForm):
+        return form.alternatives, ()
+    return (), (form,)
+
+
+_MOST_KINDS = 8
+
+
+def united(vm: ControlMachine, one: Form, other: Form) -> Form:
+    """The form of what has one or the other; `one` itself if that is enough."""
+    (known, parts), (its_known, its_parts) = _split(one), _split(other)
+    new_known, new_parts = known, list(parts)
+    for value in its_known:
+        as_text = TextForm() in new_parts and is_text(value)
+        new_known = new_known if as_text else _both_known(vm, new_known, (value,))
+    for part in its_parts:
+        if isinstance(part, TextForm):
+            new_known = tuple(value for value in new_known if not is_text(value))
+        _add_part(vm, new_parts, part)
+    if len(new_parts) > _MOST_KINDS:
+        raise Unlistable("values of too many kinds")
+    same = len(new_known) == len(known) and len(new_parts) == len(parts)
+    if same and all(a is b for a, b in zip(new_parts, parts, strict=True)):
+        return one
+    if not new_parts:
+        return ObjectForm(new_known)
+    return new_parts[0] if not new_known and len(new_parts) == 1 else OneOfForm(
+        new_known, tuple(new_parts)
+    )  # fmt: skip
+
+
+def _add_part(vm: ControlMachine, parts: list[Form], part: Form) -> None:
+    """Widen the form that has what `part` has, or add it."""
+    for place, mine in enumerate(parts):
+        try:
+            parts[place] = _joined_alike(vm, mine, part)
+        except Unlistable:
+            continue
+        return
+    parts.append(part)
+
+
+def has_several(form: Form) -> bool:
+    """Whether a number says which of several forms something in an element has."""
+    if isinstance(form, (TupleForm, EntriesForm)):
+        return any(map(has_several, form.parts))
+    if isinstance(form, ListForm):
+        return has_several(form.element)
+    return isinstance(form, OneOfForm)
 
 
 def depth(form: Form) -> int:
     """How many lists are around the innermost elements."""
-    if isinstance(form, TupleForm):
+    if isinstance(form, (TupleForm, EntriesForm, OneOfForm)):
         return max(map(depth, form.parts), default=0)
     return 1 + depth(form.element) if isinstance(form, ListForm) else 0
 
@@ -207,20 +344,32 @@ def same_form(vm: ControlMachine, one: Form, other: Form) -> bool:
         case TensorForm(), TensorForm():
             return _same_tensors(vm, one, other)
         case ObjectForm(), ObjectForm():
-            pairs = zip(one.alternatives, other.alternatives, strict=False)
-            return len(one.alternatives) == len(other.alternatives) and all(
-                vm.same_alternative(a, b) for a, b in pairs
+            return _same_known(vm, one.alternatives, other.alternatives)
+        case OneOfForm(), OneOfForm():
+            return _same_known(vm, one.known, other.known) and _same_parts(
+                vm, one.parts, other.parts
             )
+        case EntriesForm(), EntriesForm():
+            kind = (one.klass, one.factory) == (other.klass, other.factory)
+            return kind and _same_parts(vm, one.parts, other.parts)
+        case HandleForm(), HandleForm():
+            return one.klass is other.klass
         case TupleForm(), TupleForm():
-            return (
-                one.klass is other.klass
-                and len(one.parts) == len(other.parts)
-                and all(same_form(vm, a, b) for a, b in zip(one.parts, other.parts, strict=True))
-            )
+            return one.klass is other.klass and _same_parts(vm, one.parts, other.parts)
         case ListForm(), ListForm():
             return same_form(vm, one.element, other.element)
         case _:
             return isinstance(one, TextForm)
+
+
+def _same_known(vm: ControlMachine, one: Sequence[Value], other: Sequence[Value]) -> bool:
+    pairs = zip(one, other, strict=False)
+    return len(one) == len(other) and all(vm.same_alternative(a, b) for a, b in pairs)
+
+
+def _same_parts(vm: ControlMachine, one: Sequence[Form], other: Sequence[Form]) -> bool:
+    pairs = zip(one, other, strict=False)
+    return len(one) == len(other) and all(same_form(vm, a, b) for a, b in pairs)
 
 
 def _same_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> bool:
@@ -280,12 +429,23 @@ def text_of(form: Form) -> str:
         return "lists"
     if isinstance(form, TupleForm):
         return "lists" if form.klass is list else "tuples"
+    if isinstance(form, HandleForm):
+        return f"objects of class {form.klass.__qualname__}"
+    if isinstance(form, EntriesForm):
+        return f"{form.klass.__name__} objects"
+    if isinstance(form, OneOfForm):
+        return " or ".join([*(one.describe() for one in form.known), *map(text_of, form.parts)])
     return form.alternatives[0].describe()
+
+
+_WHICH = NumberForm(NumberKind.INT)  # which of several forms an element has
 
 
 def leaves(form: Form) -> Iterator[Form]:
     """The parts that have a list each, in order."""
-    if isinstance(form, TupleForm):
+    if isinstance(form, OneOfForm):
+        yield _WHICH
+    if isinstance(form, (TupleForm, EntriesForm, OneOfForm)):
         for part in form.parts:
             yield from leaves(part)
     elif isinstance(form, ListForm):
@@ -327,20 +487,63 @@ def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
         return [vm.choice_selector(ChoiceValue(any_number, form.alternatives), value)]
     if isinstance(form, ListForm):
         return list(vm.lists.references.handles(form, value))
+    if isinstance(form, HandleForm):
+        assert isinstance(value, HandleValue)
+        return [value.var]
+    if isinstance(form, EntriesForm):
+        columns = vm.lists.stores.columns(value)
+        pairs = zip(form.parts, columns, strict=True)
+        return [found for part, column in pairs for found in operands(vm, part, column)]
+    if isinstance(form, OneOfForm):
+        return _of_several(vm, form, value)
     items = tuple_items(value)
     assert items is not None
     pairs = zip(form.parts, items, strict=True)
     return [found for part, item in pairs for found in operands(vm, part, item)]
 
 
+def _of_several(vm: ControlMachine, form: OneOfForm, value: Value) -> list[Any]:
+    """What goes into each list for one of several forms: nothing into those of the others."""
+    if isinstance(value, ChoiceValue):
+        places = [_place(vm, form, one) for one in value.alternatives]
+        found: list[Any] = [vm.renumbered(value, places)]
+        chosen = dict(zip(places, value.alternatives, strict=True))
+    else:
+        place = _place(vm, form, value)
+        found, chosen = [place], {place: value}
+    for place, part in enumerate(form.parts, len(form.known)):
+        if place in chosen:
+            found += operands(vm, part, chosen[place])
+        else:
+            found += map(vm.lists.stores.nothing, leaves(part))
+    return found
+
+
+def _place(vm: ControlMachine, form: OneOfForm, value: Value) -> int:
+    """Which of the objects or forms a value has."""
+    for place, known in enumerate(form.known):
+        if vm.same_alternative(known, value):
+            return place
+    its = vm.lists.stores.form_of(value)
+    for place, part in enumerate(form.parts, len(form.known)):
+        try:
+            if _joined_alike(vm, part, its) is part:
+                return place
+        except Unlistable:
+            continue
+    raise Unlistable(value.describe())
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """How an element is made of parts: `leaf` gives the value of the next leaf, `row` makes a list
-    of a known length, `reference` gives the list that the next leaves are."""
+    of a known length, `reference` gives the list that the next leaves are, `entries` a dictionary
+    or set of its lists."""
 
     leaf: Callable[[Form], Value]
     row: Callable[[TupleForm, list[Value]], Value]
     reference: Callable[[ListForm], Value]
+    entries: Callable[[EntriesForm, list[Value]], Value]
 
 
 def built(form: Form, parts: Parts) -> Value:
@@ -350,7 +553,16 @@ def built(form: Form, parts: Parts) -> Value:
         return parts.row(form, items) if form.klass is list else TupleValue(items, form.klass)
     if isinstance(form, ListForm):
         return parts.reference(form)
+    if isinstance(form, EntriesForm):
+        return parts.entries(form, [built(part, parts) for part in form.parts])
+    if isinstance(form, OneOfForm):
+        which = parts.leaf(_WHICH)
+        assert isinstance(which, DataNumber)
+        return ChoiceValue(which.var, (*form.known, *(built(part, parts) for part in form.parts)))
     found = parts.leaf(form)
+    if isinstance(form, HandleForm):
+        assert isinstance(found, DataNumber)
+        return HandleValue(form.klass, found)
     if isinstance(form, ObjectForm):
         assert isinstance(found, DataNumber)
         return ChoiceValue(found.var, form.alternatives)

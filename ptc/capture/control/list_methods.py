@@ -15,10 +15,12 @@ import torch
 from ptc.capture.control import list_elements, list_positions, list_slices, lists
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.dicts import DataDictValue, is_view
+from ptc.capture.control.handles import HandleValue
 from ptc.capture.control.lists import DataListValue, holdable
 from ptc.capture.control.text import text_of
 from ptc.capture.control.tuples import DataTupleValue, as_list
 from ptc.capture.errors import GraphBreak
+from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
@@ -262,6 +264,13 @@ for _originals, _search in (
     _method(*_originals)(
         lambda vm, *args, _search=_search: vm.call(vm.wrap_fixed(_search), list(args))
     )
+
+
+@builtin(data_lists.matches)
+def _matches(vm: ControlMachine, value: Value, wanted: Value) -> Value:
+    if isinstance(value, HandleValue) and vm.is_same(value, wanted):
+        return ConstantValue(True)
+    return vm.compare("==", value, wanted)
 
 
 @_method(list.__mul__, list.__rmul__)

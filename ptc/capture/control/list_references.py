@@ -22,6 +22,7 @@ from ptc.capture.control.list_forms import (
     TupleForm,
     Unlistable,
     depth,
+    has_several,
     joined,
     same_form,
 )
@@ -196,9 +197,15 @@ class References:
         vm = self._vm
         if not same_form(vm, state.form, source.form):
             mine, its = vm.lists.classes.of(state.name), vm.lists.classes.of(source.name)
-            if its.in_list or its.origins != mine.origins:
+            other_leaves = has_several(state.form) and source.form is not EMPTY
+            if its.in_list or its.origins != mine.origins or other_leaves:
                 self.learn([state.name, source.name], joined(vm, state.form, source.form))
         self._require_same_references(state.form, source.form)
+
+    def require_same_leaves(self, state: ListState, form: Form) -> None:
+        """A list that is to have elements of this form has a variable for each part of it."""
+        if has_several(form) and state.form is not EMPTY:
+            self.require_form(state, form)
 
     def require_form(self, state: ListState, form: Form) -> None:
         """A list that has two names keeps its form."""

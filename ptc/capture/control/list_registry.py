@@ -12,6 +12,7 @@ from ptc.capture.control import list_rows, lists, tensors
 from ptc.capture.control.list_classes import ListClasses
 from ptc.capture.control.list_forms import Form, Unlistable
 from ptc.capture.control.list_references import References
+from ptc.capture.control.stores import Stores
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
@@ -35,6 +36,7 @@ class Lists:
         self._owners: dict[int, Any] = {}
         self.classes = ListClasses()
         self.references = References(vm)
+        self.stores = Stores(vm)
         self._numbers: dict[int, Value] = {}
         self._pools: dict[torch.dtype, TensorValue] = {}
         self.rows: dict[int, tuple[Any, Value]] = {}  # the outer list and the index of each

@@ -212,8 +212,9 @@ def is_state(items: Sequence[Any]) -> bool:
 
 
 def refusal(vm: ControlMachine, why: Unlistable) -> GraphBreak:
-    """Raises Restart where lists in lists as references would do."""
+    """Raises Restart where lists in lists as references, or objects in stores, would do."""
     vm.lists.references.reconsider(why.by_reference)
+    vm.lists.stores.reconsider(why.klass)
     return GraphBreak(
         "PTC-B006", f"a list whose length data decides would hold {why}", _REMEDY
     )  # fmt: skip
@@ -252,6 +253,7 @@ def common_form(vm: ControlMachine, contents: Sequence[Sequence[Any]]) -> Form |
             form = its if form is None else joined(vm, form, its)
     for items in contents:
         if is_state(items) and form is not None:
+            vm.lists.references.require_same_leaves(items[0], form)
             require_same_objects(vm, form, items[0].form)
     return form
 

@@ -25,6 +25,7 @@ from ptc.capture.control import (
     effects,
     elements,
     entries,
+    forks,
     formatting,
     generators,
     indexing,
@@ -37,6 +38,7 @@ from ptc.capture.control import (
     reading,
     sized,
     sorting,
+    stores,
     strings,
     tensor_index,
     tensors,
@@ -126,11 +128,12 @@ class ControlMachine(TorchMachine):
             for table in (
                 self.facts.table, self.known_truths, self.possible, self.computed, self.symbols,
                 self.items, self.lists.lengths, self.lists.marks, self.lists.row_marks, self.sized,
-                self.lists.found, self.lists.iterators,
+                self.lists.found, self.lists.iterators, self.lists.stores.assigned,
             )
         }  # fmt: skip
 
     advance = advance
+    initialise = forks.initialise
     run_arm = run_arm
     is_number = staticmethod(arithmetic.is_number)
     size_operand = arithmetic.size_operand
@@ -190,6 +193,8 @@ class ControlMachine(TorchMachine):
     next_by_data = indexing.next_by_data
     frame_ends = generators.note_end
     range_by_data = indexing.range_by_data
+    new_instance = stores.new_instance
+    instantiate = stores.instantiate
 
     # -- running -------------------------------------------------------------------------------
 
@@ -238,6 +243,7 @@ class ControlMachine(TorchMachine):
     def duplicated(self, count: int) -> None:
         """Note that so many ends of a branch are followed apart."""
         self.budget += count - 1
+        self.lists.stores.multiplied(self.budget)
         if self.budget > 2000:
             raise GraphBreak(
                 "PTC-B017", "branches whose arms cannot be joined multiply the program",
@@ -551,12 +557,6 @@ class ControlMachine(TorchMachine):
         if found is None:
             found = library.call_on_data(self, function, args, kwargs)
         return found if found is not None else super().call_builtin(function, args, kwargs)
-
-    def instantiate(self, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        found = generators.taking_call(self, cls, args, kwargs)
-        if found is None:
-            found = dict_methods.call(self, cls, args, kwargs)
-        return found if found is not None else super().instantiate(cls, args, kwargs)
 
     def list_changed(self, value: Any) -> None:
         self.lists.changed(value)

@@ -12,6 +12,15 @@ from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.facts import Facts
+from ptc.capture.control.handles import (
+    HandleValue,
+    Kind,
+    kind_of,
+    kinds_of,
+    new_number,
+    of_kind,
+    one_class,
+)
 from ptc.capture.control.list_rows import TakenList
 from ptc.capture.control.merging_entries import MergedEntries
 from ptc.capture.control.merging_lists import MergedLists, Unmergeable
@@ -318,6 +327,10 @@ class Merger:
             vm.same_constant(first, value) for value in values
         ):
             return first
+        klass = one_class(values)
+        if klass is not None:
+            numbers: list[Value] = [value.index for value in values]  # type: ignore[attr-defined]
+            return HandleValue(klass, self._number_variable(numbers))
         if all(is_number(value) for value in values):
             if len({value.cls for value in values}) == 1:
                 return self._number_variable(values)
@@ -354,7 +367,7 @@ class Merger:
             with self.vm.at_end_of(leaf):
                 self.vm.writer.add(Assign(target, source()))
 
-    def _number_variable(self, values: list[Value]) -> Value:
+    def _number_variable(self, values: list[Value]) -> DataNumber:
         target = NumberVar(self.vm.writer.name("n"), number_kind(values[0]))
         for number, value in enumerate(values):
             self._assign(number, target, lambda value=value: operand(self.vm, value))
@@ -419,15 +432,15 @@ class Merger:
     def _shared_numbers(self, values: list[Value]) -> list[Value]:
         """The values with one variable for the numbers of a kind among them, which has a value also
         where the choice is something else."""
-        for kind in NumberKind:
+        for kind in kinds_of(values):
             own = [numbers_of(value, kind) for value in values]
-            if not any(own) or any(len(found) > 1 for found in own):
+            if any(len(found) > 1 for found in own):
                 continue
-            target = NumberVar(self.vm.writer.name("n"), kind)
+            target = new_number(self.vm, kind)
             for number, found in enumerate(own):
-                source = found[0].var if found else NOTHING[kind]
+                source = found[0].var if found else NOTHING[target.kind]
                 self._assign(number, target, lambda source=source: source)
-            shared = DataNumber(target)
+            shared = of_kind(kind, target)
             values = [
                 _with_number(value, found[0], shared) if found else value
                 for value, found in zip(values, own, strict=True)
@@ -465,12 +478,12 @@ NOTHING: Mapping[NumberKind, int | float | bool] = {
 }
 
 
-def numbers_of(value: Value, kind: NumberKind) -> list[DataNumber]:
+def numbers_of(value: Value, kind: Kind) -> list[Any]:
     parts = value.alternatives if isinstance(value, ChoiceValue) else (value,)
-    return [part for part in parts if isinstance(part, DataNumber) and part.var.kind is kind]
+    return [part for part in parts if kind_of(part) is kind]
 
 
-def _with_number(value: Value, own: DataNumber, shared: DataNumber) -> Value:
+def _with_number(value: Value, own: Value, shared: Value) -> Value:
     if not isinstance(value, ChoiceValue):
         return shared
     parts = tuple(shared if part is own else part for part in value.alternatives)

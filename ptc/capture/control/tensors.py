@@ -250,6 +250,22 @@ def new_tensor(
     return value
 
 
+def zeros(
+    vm: ControlMachine, shape: Sequence[int], dtype: torch.dtype, device: torch.device
+) -> TensorVar:
+    """A variable with a new tensor."""
+    fake = vm.fakes.empty(shape, dtype, device)
+    block = vm.writer.block
+    options = {"dtype": dtype, "device": device}
+    made = block.add_call(
+        "call_function", torch.zeros, (tuple(shape),), options, fake, vm.stack_locations()
+    )
+    var = TensorVar(vm.writer.name("t"), fake)
+    block.exports[var.name] = made
+    vm.writer.flush()
+    return var
+
+
 def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorValue]) -> None:
     """Note that `result` is one of several tensors at run time, or a copy of a view."""
     homes = vm.homes

@@ -13,6 +13,7 @@ import torch
 from ptc.capture.control import formatting, strings
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.dicts import DataDictValue
+from ptc.capture.control.handles import HandleValue
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.questions import Which
 from ptc.capture.control.tuples import DataTupleValue
@@ -81,6 +82,9 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
     if isinstance(value, DictValue) and value.cls is dict:
         pairs = [(*_parts(vm, key), ": ", *_parts(vm, item)) for key, item in vm.dict_items(value)]
         return joined(("{", *_listed(pairs), "}"))
+    if isinstance(value, HandleValue) and vm.python_method(value, "__repr__") is None:
+        # Most often in the text of an error, such as a KeyError, that never happens
+        vm.not_supported(f"the address of an object of class {value.klass.__qualname__} is shown")
     return text.to_repr(vm, value)
 
 

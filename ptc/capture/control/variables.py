@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.control.handles import HandleValue
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
@@ -61,6 +62,8 @@ def variable_like(vm: ControlMachine, var: Var) -> Var:
 def same_alternative(vm: ControlMachine, one: Value, other: Value) -> bool:
     if one is other:
         return True
+    if isinstance(one, HandleValue) and isinstance(other, HandleValue):
+        return one.klass is other.klass and one.var == other.var
     both = isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
     return both and vm.same_constant(one, other)
 

@@ -268,7 +268,11 @@ def type_call(vm: Machine, cls: type, args: list[Value], kwargs: dict[str, Value
     raw = new[0].__func__ if isinstance(new[0], staticmethod) else new[0]
     if isinstance(raw, types.FunctionType):
         func = static_function(vm, new[0], new[1], "__new__")
-        result = vm.call(func, [vm.class_value(cls), *args], kwargs)
+        vm.library_calls += 1  # what it returns is not yet the result
+        try:
+            result = vm.call(func, [vm.class_value(cls), *args], kwargs)
+        finally:
+            vm.library_calls -= 1
     else:
         result = c_new(vm, raw, cls, args, kwargs)
     if not issubclass(result.cls, cls):
@@ -277,7 +281,7 @@ def type_call(vm: Machine, cls: type, args: list[Value], kwargs: dict[str, Value
     assert init is not None
     if isinstance(init[0], types.FunctionType):
         func = class_attribute_value(vm, init[0], init[1], "__init__")
-        returned = vm.call(func, [result, *args], kwargs)
+        returned = vm.initialise(func, result, args, kwargs)
         if returned.cls is not type(None):
             kind = returned.cls.__name__
             raise vm.type_error(f"__init__() should return None, not '{kind}'")

@@ -394,6 +394,12 @@ class Machine:
         """`object.__new__(cls)` for a class written in Python."""
         return ObjectValue(cls)
 
+    def initialise(
+        self, function: Value, made: Value, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        """`made.__init__(*args, **kwargs)` in the call of a class."""
+        return self.call(function, [made, *args], kwargs)
+
     def instance_check(self, cls: type, value: Value) -> bool | None:
         """`isinstance` against a class with a library's own `__instancecheck__`."""
         return None
