@@ -1,11 +1,12 @@
 """What comparisons that were decided say of others of the same two numbers: `n >= 0` that `n < 0`
-is not.
+is not. What `not`, `and` and `or` of truths say of these.
 
 A comparison is the set of the ways in which two numbers may lie that make it true.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ptc.graph.control import NumberKind, NumberVar, Operand
@@ -26,8 +27,11 @@ _MIRRORED = {"lt": "gt", "le": "ge", "eq": "eq", "ne": "ne", "ge": "le", "gt": "
 
 
 def implied(vm: ControlMachine, var: NumberVar) -> bool | None:
-    """The truth of a comparison, where others that this arm has decided leave no choice."""
+    """The truth of a number, where what this arm has decided of others leaves no choice."""
     op, operands = vm.definitions.get(var.name, ("", ()))
+    if op == "not" and isinstance(operands[0], NumberVar):
+        truth = _known(vm, operands[0])
+        return None if truth is None else not truth
     if op not in _TRUE_FOR:
         return None
     possible = _possible(vm, operands)
@@ -35,6 +39,26 @@ def implied(vm: ControlMachine, var: NumberVar) -> bool | None:
     if possible <= wanted:
         return True
     return False if possible.isdisjoint(wanted) else None
+
+
+def consequences(vm: ControlMachine, var: NumberVar, truth: bool) -> Iterator[tuple[str, bool]]:
+    """The variables that a truth was made of, as far as it says what they are, with their
+    truths."""
+    op, operands = vm.definitions.get(var.name, ("", ()))
+    variables = [one for one in operands if isinstance(one, NumberVar)]
+    bools = var.kind is NumberKind.BOOL and all(o.kind is NumberKind.BOOL for o in variables)
+    if op == "not":
+        truth = not truth
+    elif not bools or (op, truth) not in (("and", True), ("or", False)):
+        return
+    for one in variables:
+        yield one.name, truth
+        yield from consequences(vm, one, truth)
+
+
+def _known(vm: ControlMachine, var: NumberVar) -> bool | None:
+    truth = vm.known_truths.get(var.name)
+    return implied(vm, var) if truth is None else truth
 
 
 def _possible(vm: ControlMachine, operands: tuple[Operand, ...]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue, SliceValue
-from ptc.capture.values.containers import DequeValue, SequenceValue
+from ptc.capture.values.containers import DequeValue, SequenceIterator, SequenceValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import DataRange
 from ptc.capture.values.torch_module import ModuleValue
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def element(vm: ControlMachine, obj: Value, key: DataNumber) -> Value | None:
     """`obj[key]` of a Python sequence; None for all else."""
     if isinstance(obj, ConstantValue) and isinstance(obj.value, (tuple, str, range)):
-        items = [ConstantValue(item) for item in obj.value]
+        items: list[Value] = [ConstantValue(item) for item in obj.value]
     elif isinstance(obj, SequenceValue) and not hasattr(obj.klass, "__torch_function__"):
         if vm.python_method(obj, "__getitem__") is not None:
             return None
@@ -44,6 +44,11 @@ def element(vm: ControlMachine, obj: Value, key: DataNumber) -> Value | None:
         kind = "'float'" if name == "string" else "float"
         raise vm.type_error(f"{name} {indices}, not {kind}")
     index = valid_index(vm, key, len(items), ConstantValue(f"{name} index out of range"))
+    return _one_of(vm, index, items)
+
+
+def _one_of(vm: ControlMachine, index: DataNumber, items: list[Value]) -> Value:
+    """`items[index]`, which is there."""
     if all(isinstance(item, (TensorValue, ConstantValue, DataNumber)) for item in items):
         return vm.settle(ChoiceValue(index.var, tuple(items)))
     klass = one_class(items)
@@ -190,12 +195,20 @@ def next_by_data(vm: ControlMachine, iterator: Any) -> Value | None:
     endless = count.is_constant() and count.constant() >= ENDLESS
     if not endless and not vm.truth(vm.compare("<", here, count)):
         return None
-    found = iterator.element(vm, here)
+    found = _element_at(vm, iterator, here)
     following = vm.binary("+", here, ConstantValue(1))
     if plain and following.is_constant():
         following = following.constant()
     vm.journal.assign(iterator, "position", following)
     return found
+
+
+def _element_at(vm: ControlMachine, iterator: Any, position: Value) -> Value:
+    """The element at a position that is in range: nothing asks whether it is."""
+    known = isinstance(iterator, SequenceIterator) and isinstance(iterator.sequence, SequenceValue)
+    if not known or not isinstance(position, DataNumber):
+        return iterator.element(vm, position)
+    return _one_of(vm, position, iterator.sequence.items)
 
 
 def range_by_data(vm: ControlMachine, args: list[Value]) -> Value | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 import torch
 
-from ptc.capture.control.comparisons import implied
+from ptc.capture.control.comparisons import consequences, implied
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.graph.control import NumberKind, NumberVar, ReadItem
@@ -88,6 +88,8 @@ class NumberTruth(Question):
 
     def assume(self, vm: ControlMachine, answer: int) -> None:
         vm.journal.put(vm.known_truths, self.number.var.name, answer == 0)
+        for name, truth in consequences(vm, self.number.var, answer == 0):
+            vm.journal.put(vm.known_truths, name, truth)
         if self.number.chosen is not None:
             selector, *indices = self.number.chosen
             vm.narrow(selector, indices[answer])

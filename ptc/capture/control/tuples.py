@@ -73,7 +73,7 @@ class DataTupleValue(Instance):
                 f"{self.describe()} is ordered before or behind another",
                 "compare the elements in a loop",
             )
-        same = vm.call(vm.wrap_fixed(data_lists.same_items), [self.elements, its])
+        same = vm.call(vm.wrap_fixed(data_lists.equal), [self.elements, its])
         return vm.logical_not(same) if op == "!=" else same
 
     def setitem(self, vm: ControlMachine, key: Value, value: Value) -> None:  # type: ignore[override]

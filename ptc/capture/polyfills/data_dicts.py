@@ -31,11 +31,10 @@ def equal(one: Any, other: Any) -> bool:
 def equal_in_order(one: Any, other: Any) -> bool:
     if len(one) != len(other):
         return False
-    others = list(other)
-    for i, (key, value) in enumerate(one.items()):
-        if others[i] != key:
+    for (key, value), (its, found) in zip(one.items(), other.items(), strict=False):
+        if its != key:
             return False
-        if not _same_value(value, other[key]):
+        if not _same_value(value, found):
             return False
     return True
 

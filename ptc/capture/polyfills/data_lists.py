@@ -63,15 +63,6 @@ def text_of_tuple(values: Any) -> str:
     return f"({inner},)" if len(values) == 1 else f"({inner})"
 
 
-def same_items(one: Any, other: Any) -> bool:
-    if len(one) != len(other):
-        return False
-    for mine, its in zip(one, other, strict=True):  # noqa: SIM110
-        if mine != its:
-            return False
-    return True
-
-
 def extend(target: Any, iterable: Any) -> None:
     for value in iterable:
         target.append(value)
@@ -213,14 +204,14 @@ def repeated(values: Any, count: Any) -> Any:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """`left == right` of lists, which compare one object with itself as equal."""
+    """`left == right` of lists or tuples, which compare one object with itself as equal."""
     if left is right:
         return True
     if len(left) != len(right):
         return False
-    for i in range(len(left)):
-        if left[i] != right[i]:
-            if isinstance(left[i], float) and left[i] != left[i] and right[i] != right[i]:
+    for mine, its in zip(left, right, strict=False):  # `strict` may raise
+        if mine != its:
+            if isinstance(mine, float) and mine != mine and its != its:
                 unequal()
             return False
     return True
@@ -228,11 +219,11 @@ def equal(left: Any, right: Any) -> bool:
 
 def less(left: Any, right: Any) -> bool:
     """`left < right` of lists."""
-    for i in range(min(len(left), len(right))):
-        if left[i] != right[i]:
-            if isinstance(left[i], float) and left[i] != left[i] and right[i] != right[i]:
+    for mine, its in zip(left, right, strict=False):
+        if mine != its:
+            if isinstance(mine, float) and mine != mine and its != its:
                 unequal()
-            return left[i] < right[i]
+            return mine < its
     return len(left) < len(right)
 
 
