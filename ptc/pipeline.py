@@ -47,6 +47,7 @@ from ptc.artifact.live_state import Session
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.reports import BuildReport, entry_report
 from ptc.artifact.sections import Placed, add_sections, append_content
+from ptc.artifact.vectors import as_library
 from ptc.artifact.verify import Verification, verify_entry
 from ptc.artifact.verify_control import verify_control_entry
 from ptc.artifact.weights import WeightImage, write_image
@@ -459,12 +460,13 @@ def _verify(
             ranges = [SizeRange(size.name, size.lower, size.upper) for size in info.sizes]
             sets = input_sets(request, ranges)
             state = live_state(program)
-            if isinstance(program, FunctionalControl):
-                check = verify_control_entry(
-                    request.function, loaded, info.name, program.program, sets, state
-                )
-            else:
-                check = verify_entry(request.function, entry, sets, state)
+            with as_library(program):
+                if isinstance(program, FunctionalControl):
+                    check = verify_control_entry(
+                        request.function, loaded, info.name, program.program, sets, state
+                    )
+                else:
+                    check = verify_entry(request.function, entry, sets, state)
             log.notes.extend(note for note in check.notes if note not in log.notes)
             found.append(check)
         return found

@@ -111,10 +111,13 @@ def _topk(writer: _Writer) -> KernelCode:
 
 
 def _linear_algebra(
-    function: str, sizes: Callable[[_Writer], Sequence[Index]], *flags: str
+    function: str,
+    sizes: Callable[[_Writer], Sequence[Index]],
+    *flags: str,
+    header: str = "ptc_linalg.h",
 ) -> Callable[[_Writer], KernelCode]:
-    """A call of `function` of ptc_linalg.h with `sizes`, the attributes `flags` and all buffers,
-    which are dense."""
+    """A call of `function` of a header with `sizes`, the attributes `flags` and all buffers, which
+    are dense."""
 
     def write(writer: _Writer) -> KernelCode:
         arguments = [writer.text(size) for size in sizes(writer)]
@@ -122,7 +125,7 @@ def _linear_algebra(
         arguments += [f"in{n}" for n in range(len(writer.inputs))]
         arguments += [f"out{n}" for n in range(len(writer.outputs))]
         call = f"const int status = {function}(run, {', '.join(arguments)});"
-        return writer.code([call, "if (status) return status;"], {"ptc_linalg.h"})
+        return writer.code([call, "if (status) return status;"], {header})
 
     return write
 
@@ -151,6 +154,22 @@ def _qr_sizes(writer: _Writer) -> Sequence[Index]:
     return *_matrices(writer.inputs[0]), q.shape[-1], r.shape[-2]
 
 
+def _reflections_sizes(writer: _Writer) -> Sequence[Index]:
+    return *_matrices(writer.inputs[0]), writer.inputs[1].shape[-1]
+
+
+def _svd_sizes(writer: _Writer) -> Sequence[Index]:
+    u, _, vh, _ = writer.outputs
+    return *_matrices(writer.inputs[0]), u.shape[-1], vh.shape[-2]
+
+
+def _square_sizes(writer: _Writer) -> Sequence[Index]:
+    return _matrices(writer.inputs[0])[:2]
+
+
+_SPECTRAL = "ptc_spectral.h"
+
+
 def _flag(value: object) -> str:
     return "true" if value else "false"
 
@@ -167,8 +186,13 @@ ROUTINES: Mapping[str, Callable[[_Writer], KernelCode]] = {
         "solve_triangular", lambda writer: _matrices(writer.inputs[1]),
         "transposed", "upper", "unit",
     ),
-    "cholesky": _linear_algebra("cholesky", lambda writer: _matrices(writer.inputs[0])[:2]),
+    "cholesky": _linear_algebra("cholesky", _square_sizes),
     "qr": _linear_algebra("qr", _qr_sizes),
+    "householder_product": _linear_algebra("householder_product", _reflections_sizes),
+    "eigh": _linear_algebra("eigh", _square_sizes, "upper", header=_SPECTRAL),
+    "eigvalsh": _linear_algebra("eigvalsh", _square_sizes, "upper", header=_SPECTRAL),
+    "svd": _linear_algebra("svd", _svd_sizes, header=_SPECTRAL),
+    "matrix_exp": _linear_algebra("matrix_exp", _square_sizes, header=_SPECTRAL),
     **dict.fromkeys(RANDOM_ROUTINES, _random),
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ptc.artifact.vectors import as_compiled
 from ptc.dispatch.gradient_flow import reached
 from ptc.dispatch.live_control import LiveProgram
 from ptc.graph.control import ControlProgram, Emit, MakeText, Raise, Segment, walk
@@ -95,7 +96,8 @@ class _Again:
             **copy.deepcopy(self.numbers),
             **{name: tensors.pop(name) for name in live.replaced},
         }
-        with torch.set_grad_enabled(self.recording):
+        segments = (i.program.graph for i in walk(live.program.body) if isinstance(i, Segment))
+        with torch.set_grad_enabled(self.recording), as_compiled(segments):
             outputs, _ = run_outputs(live.program, tensors, state, emit=_silent, record=True)
         return outputs
 

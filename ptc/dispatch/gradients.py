@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ptc.artifact.vectors import as_compiled
 from ptc.backends.registry import CompiledGraph
 from ptc.dispatch.notices import notify
 from ptc.graph.program import CapturedProgram
@@ -112,7 +113,7 @@ class _EagerBackward(torch.autograd.Function):
             if needed:
                 wanted.append(i)
         leaves = [values[i] for i in wanted]
-        with torch.enable_grad():
+        with torch.enable_grad(), as_compiled([ctx.graph]):
             outputs = ctx.graph(*values)
         pairs = [
             (output, gradient)

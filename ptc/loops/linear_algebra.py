@@ -95,6 +95,19 @@ def qr(inputs: Sequence[Array], outputs: Sequence[Array], attrs: Attrs) -> None:
         r[at] = np.triu(a)[: r.shape[-2]]
 
 
+def householder_product(inputs: Sequence[Array], outputs: Sequence[Array], attrs: Attrs) -> None:
+    """a [m, n] with reflections below its diagonal and taus [k] -> q [m, n], their product."""
+    a, taus = inputs
+    (q,) = outputs
+    for at in _batch(a):
+        whole = np.eye(*q.shape[-2:], dtype=q.dtype)
+        for k in reversed(range(taus.shape[-1])):
+            v = a[at][k:, k].copy()
+            v[0] = 1
+            whole[k:] -= taus[at][k] * np.outer(v, v @ whole[k:])
+        q[at] = whole
+
+
 def _batch(matrices: Array) -> Iterator[tuple[int, ...]]:
     return iter(np.ndindex(matrices.shape[:-2]))
 
@@ -146,4 +159,5 @@ ROUTINES = {
     "solve_triangular": solve_triangular,
     "cholesky": cholesky,
     "qr": qr,
+    "householder_product": householder_product,
 }

@@ -21,6 +21,7 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.norm",
     "ptc.ops.matmul",
     "ptc.ops.linalg",
+    "ptc.ops.spectral",
     "ptc.ops.attention",
     "ptc.ops.conv",
     "ptc.ops.pool",

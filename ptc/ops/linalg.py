@@ -45,7 +45,7 @@ def _smaller(a: Index, c: Index) -> Index:
     return a if a == c else minimum(a, c)
 
 
-def _require_float(a: TensorValue) -> None:
+def require_float(a: TensorValue) -> None:
     if a.dtype not in _FLOATS:
         raise CompileError(
             "PTC-O005", f"a factorisation of a matrix of {a.dtype.value}", hint="convert it to f32"
@@ -56,7 +56,7 @@ def _factorised(
     ctx: LoweringContext, a: TensorValue
 ) -> tuple[TensorValue, TensorValue, TensorValue]:
     """L and U in one, pivots, info."""
-    _require_float(a)
+    require_float(a)
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
     factors = ctx.empty(a.shape, a.dtype)
     pivots = ctx.empty((*batch, _smaller(rows, columns)), DType.I32)
@@ -106,7 +106,7 @@ def _identity(ctx: LoweringContext, shape: Sequence[Index], dtype: DType) -> Ten
     return ctx.pointwise(shape, dtype, element)
 
 
-def _require_success(ctx: LoweringContext, info: TensorValue, message: str) -> None:
+def require_success(ctx: LoweringContext, info: TensorValue, message: str) -> None:
     """Fail the run if a factorisation ended early. What eager raises for it names the batch
     element; a captured program that can raise asks `info` itself."""
     with ctx.kernel() as k, loops(k, info.shape) as index:
@@ -133,7 +133,7 @@ def lower_check_errors(
     ctx: LoweringContext, info: TensorValue, api_name: str, is_matrix: bool
 ) -> None:
     """Fail the run unless every `info` is 0."""
-    _require_success(ctx, info, _failure(api_name))
+    require_success(ctx, info, _failure(api_name))
 
 
 # --- LU ------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def lower_lu_factor(
     _require_pivot(pivot)
     result = _factorised(ctx, a)
     if check_errors:
-        _require_success(ctx, result[2], _failure("torch.linalg.lu_factor_ex"))
+        require_success(ctx, result[2], _failure("torch.linalg.lu_factor_ex"))
     return result
 
 
@@ -179,7 +179,7 @@ def lower_solve(
     """X of A X = B, or of X A = B. B is a vector where its shape is A's without the columns."""
     factors, pivots, info = _factorised(ctx, a)
     if check_errors:
-        _require_success(ctx, info, _failure("torch.linalg.solve_ex"))
+        require_success(ctx, info, _failure("torch.linalg.solve_ex"))
     rank = len(right.shape)
     vector = rank == 1 or (rank == len(a.shape) - 1 and right.shape == a.shape[:-1])
     if not vector:
@@ -197,7 +197,7 @@ def lower_inverse(
     """X of A X = 1."""
     factors, pivots, info = _factorised(ctx, a)
     if check_errors:
-        _require_success(ctx, info, _failure("linalg.inv_ex"))
+        require_success(ctx, info, _failure("linalg.inv_ex"))
     identity = _identity(ctx, a.shape, a.dtype)
     return _solved(ctx, factors, pivots, identity, transposed=False), info
 
@@ -340,11 +340,11 @@ def lower_cholesky(
     ctx: LoweringContext, a: TensorValue, upper: bool, check_errors: bool
 ) -> tuple[TensorValue, TensorValue]:
     """L of A = L L^T, or its transpose; only that triangle of A is read. And info."""
-    _require_float(a)
+    require_float(a)
     factor, info = ctx.empty(a.shape, a.dtype), ctx.empty(a.shape[:-2], DType.I32)
     ctx.extern("cholesky", [_transposed(ctx, a) if upper else a], [factor, info])
     if check_errors:
-        _require_success(ctx, info, _failure("linalg.cholesky_ex"))
+        require_success(ctx, info, _failure("linalg.cholesky_ex"))
     return _transposed(ctx, factor) if upper else factor, info
 
 
@@ -364,13 +364,24 @@ def decompose_cholesky_solve(
 @lowers(aten.linalg_qr.default)
 def lower_qr(ctx: LoweringContext, a: TensorValue, mode: str) -> tuple[TensorValue, TensorValue]:
     """A = Q R. "complete": Q square; "r": R alone."""
-    _require_float(a)
+    require_float(a)
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
     kept = rows if mode == "complete" else _smaller(rows, columns)
     q = ctx.empty((*batch, rows, ZERO if mode == "r" else kept), a.dtype)
     r = ctx.empty((*batch, kept, columns), a.dtype)
     ctx.extern("qr", [a], [q, r])
     return (ctx.empty((ZERO,), a.dtype) if mode == "r" else q), r
+
+
+@lowers(aten.linalg_householder_product.default)
+def lower_householder_product(
+    ctx: LoweringContext, a: TensorValue, tau: TensorValue
+) -> TensorValue:
+    """The first columns of the product of reflections, whose vectors A has below its diagonal."""
+    require_float(a)
+    result = ctx.empty(a.shape, a.dtype)
+    ctx.extern("householder_product", [a, tau], [result])
+    return result
 
 
 # --- samples -------------------------------------------------------------------------------------
@@ -494,4 +505,14 @@ samples(
         for spec in ("f32[2,5,3]", "f32[3,5]", "f32[0,3]", "f32[3,0]")
         for mode in ("reduced", "complete", "r")
     ),
+)
+samples(
+    aten.linalg_householder_product.default,
+    *(
+        sample(T(f"{dtype}[{m},{n}]"), T(f"{dtype}[{k}]", low=0.1, high=1.0), tolerance=16.0)
+        for dtype in ("f32", "f64")
+        for m, n, k in ((5, 3, 3), (4, 4, 2), (1, 1, 1), (9, 6, 0))
+    ),
+    sample(T("f32[2,5,3]"), T("f32[2,3]", low=0.1, high=1.0), tolerance=16.0),
+    sample(T("f32[3,0]"), T("f32[0]")),
 )

@@ -80,11 +80,7 @@ refuses(
     hint="compile the model under torch.no_grad() for inference",
 )
 refuses(
-    aten._linalg_svd.default,
-    aten._linalg_eigh.default,
     aten.linalg_eig.default,
-    aten.linalg_pinv.atol_rtol_tensor,
-    aten.linalg_matrix_exp.default,
     code="PTC-O004",
     reason="factorises a matrix, which is not compiled yet",
     hint="compute it before the model and pass the result in, or use `ptc.compile`, which runs it "

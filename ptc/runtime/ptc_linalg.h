@@ -348,6 +348,20 @@ inline int qr(Run* run, i64 batch, i64 m, i64 n, i64 columns, i64 rows, const T*
   });
 }
 
+// q [m, n]: the first columns of the product of the k reflections below the diagonal of a [m, n].
+template <class T>
+inline int householder_product(Run* run, i64 batch, i64 m, i64 n, i64 k, const T* a, const T* taus,
+                               T* q) {
+  return detail::each_matrix(run, batch, 4.0 * m * n * k, [=](i64 number) {
+    Scratch<T> scratch(2 * n);
+    if (!scratch.data) return (int)STATUS_MEMORY;
+    T *const all = scratch.data, *const products = all + n;
+    for (i64 i = 0; i < n; ++i) all[i] = i < k ? taus[number * k + i] : 0;
+    detail::q_matrix(a + number * m * n, m, n, all, q + number * m * n, n, products);
+    return (int)STATUS_OK;
+  });
+}
+
 }  // namespace ptc
 
 #endif

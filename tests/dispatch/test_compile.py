@@ -262,11 +262,11 @@ def test_only_what_requires_a_gradient_in_eager_does():
 
 
 def test_graph_without_lowering_runs_in_eager_and_says_so():
-    compiled = ptc.compile(lambda x: torch.linalg.eigvalsh(x @ x.T) + 1)
+    compiled = ptc.compile(lambda x: torch.special.i1(x @ x.T) + 1)
     x = torch.randn(4, 4)
     with pytest.warns(CompileNotice, match="runs in eager"):
         result = compiled(x)
-    torch.testing.assert_close(result, torch.linalg.eigvalsh(x @ x.T) + 1)
+    torch.testing.assert_close(result, torch.special.i1(x @ x.T) + 1)
     assert STATISTICS.fallbacks == 1
 
 

@@ -82,6 +82,10 @@ NO_RULE = {
     "aten.linalg_cholesky_ex.default": "no ONNX operator",
     "aten.lu_unpack.default": "no ONNX operator",
     "aten.linalg_qr.default": "no ONNX operator",
+    "aten.linalg_householder_product.default": "no ONNX operator",
+    "aten._linalg_eigh.default": "no ONNX operator",
+    "aten._linalg_svd.default": "no ONNX operator",
+    "aten.linalg_matrix_exp.default": "no ONNX operator",
 }
 
 

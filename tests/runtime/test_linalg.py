@@ -1,4 +1,5 @@
-"""ptc_linalg.h against torch: residuals in float64, pivots, signs, `info`, of all small sizes."""
+"""ptc_linalg.h and ptc_spectral.h against torch: residuals in float64, pivots, signs, `info`, of
+all small sizes."""
 
 from __future__ import annotations
 
@@ -195,3 +196,119 @@ def test_a_column_of_zeros_is_not_reflected(lib: ctypes.CDLL) -> None:
     expected = torch.linalg.qr(a)
     near(q, expected.Q, q, 10, torch.float32)
     near(r, expected.R, r, 10, torch.float32)
+
+
+def orthonormal(columns: Tensor, dtype: torch.dtype) -> None:
+    count = columns.shape[-1]
+    identity = torch.eye(count, dtype=torch.float64).expand(*columns.shape[:-2], count, count)
+    near(columns.double().mT @ columns.double(), identity, identity, 10 * count, dtype)
+
+
+def turned(columns: Tensor) -> None:
+    """The first element of at least half the largest magnitude is positive."""
+    large = 2 * columns.abs() >= columns.abs().amax(-2, keepdim=True)
+    first = columns.gather(-2, large.int().argmax(-2, keepdim=True))
+    assert bool((first >= 0).all())
+
+
+@FLOATS
+@pytest.mark.parametrize("upper", [False, True])
+def test_eigenvectors(lib: ctypes.CDLL, upper: bool, dtype: torch.dtype) -> None:
+    for n in SIZES:
+        a = matrices(n, n, dtype)
+        shapes = ((BATCH, n), dtype), (a.shape, dtype), ((BATCH,), torch.int32)
+        values, vectors, info = call(lib, "eigh", BATCH, n, upper, a, *shapes)
+        assert info.eq(0).all()
+        half = (a.triu(1) if upper else a.tril(-1)).double()
+        whole = half + half.mT + torch.diag_embed(a.diagonal(dim1=1, dim2=2).double())
+        wide = vectors.double()
+        near(wide * values.double()[:, None] @ wide.mT, whole, whole, n, dtype)
+        near(values[..., None], torch.linalg.eigvalsh(whole)[..., None], whole, n, dtype)
+        orthonormal(vectors, dtype)
+        if n:
+            turned(vectors)
+
+
+SPECTRA = ([1.0] * 6, [0.0] * 6, [1.0, 1.0, -1.0, -1.0, 0.0, 2.0], [1e-9, 1.0, 1e9, -1.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1.0, 1e250])
+@pytest.mark.parametrize("spectrum", SPECTRA)
+def test_values_that_are_equal_or_far_apart(
+    lib: ctypes.CDLL, spectrum: list[float], scale: float
+) -> None:
+    q = torch.linalg.qr(matrices(6, 6, torch.float64)).Q
+    a = q * torch.tensor(spectrum, dtype=torch.float64) @ q.mT
+    shapes = ((BATCH, 6), a.dtype), (a.shape, a.dtype), ((BATCH,), torch.int32)
+    values, vectors, info = call(lib, "eigh", BATCH, 6, False, a * scale, *shapes)
+    assert info.eq(0).all()
+    near(vectors * (values / scale)[:, None] @ vectors.mT, a, a, 12, torch.float64)
+    orthonormal(vectors, torch.float64)
+
+
+@FLOATS
+@pytest.mark.parametrize("full", [False, True])
+def test_singular_values(lib: ctypes.CDLL, full: bool, dtype: torch.dtype) -> None:
+    for m, n in itertools.product((1, 5, 40), SIZES):
+        a = matrices(m, n, dtype)
+        k = min(m, n)
+        columns, rows = (m, n) if full else (k, k)
+        u, s, vh, info = call(
+            lib, "svd", BATCH, m, n, columns, rows, a,
+            ((BATCH, m, columns), dtype), ((BATCH, k), dtype), ((BATCH, rows, n), dtype),
+            ((BATCH,), torch.int32),
+        )  # fmt: skip
+        assert info.eq(0).all()
+        made = u.double()[..., :k] * s.double()[:, None] @ vh.double()[:, :k]
+        near(made, a, a, k, dtype)
+        near(s[..., None], torch.linalg.svdvals(a.double())[..., None], a, k, dtype)
+        orthonormal(u, dtype)
+        orthonormal(vh.mT, dtype)
+        if k:
+            turned(u)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_matrices_without_full_rank(lib: ctypes.CDLL, scale: float) -> None:
+    left, right = matrices(7, 2, torch.float64), matrices(2, 4, torch.float64)
+    for a in (left @ right, torch.zeros(BATCH, 7, 4, dtype=torch.float64)):
+        u, s, vh, info = call(
+            lib, "svd", BATCH, 7, 4, 7, 4, a * scale,
+            ((BATCH, 7, 7), a.dtype), ((BATCH, 4), a.dtype), ((BATCH, 4, 4), a.dtype),
+            ((BATCH,), torch.int32),
+        )  # fmt: skip
+        assert info.eq(0).all()
+        near(u[..., :4] * (s / scale)[:, None] @ vh, a, a, 8, torch.float64)
+        orthonormal(u, torch.float64)
+        orthonormal(vh.mT, torch.float64)
+
+
+def test_what_is_not_finite_has_no_values(lib: ctypes.CDLL) -> None:
+    a = torch.stack([torch.eye(3), torch.full((3, 3), torch.nan), torch.full((3, 3), torch.inf)])
+    square, row, info = (a.shape, a.dtype), ((3, 3), a.dtype), ((3,), torch.int32)
+    for results in (
+        call(lib, "eigh", 3, 3, False, a, row, square, info),
+        call(lib, "svd", 3, 3, 3, 3, 3, a, square, row, square, info),
+    ):
+        assert results[-1].ne(0).tolist() == [False, True, True]
+
+
+@FLOATS
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 4.0])
+def test_exponentials(lib: ctypes.CDLL, scale: float, dtype: torch.dtype) -> None:
+    for n in SIZES:
+        a = (matrices(n, n, dtype) * scale / (n + 1) ** 0.5).to(dtype)
+        (made,) = call(lib, "matrix_exp", BATCH, n, a, (a.shape, dtype))
+        expected = torch.linalg.matrix_exp(a.double())
+        near(made, expected, expected, 20 * (n + 1), dtype)
+
+
+@FLOATS
+def test_products_of_reflections(lib: ctypes.CDLL, dtype: torch.dtype) -> None:
+    for m, n in ((1, 1), (5, 3), (33, 16), (4, 4)):
+        for k in (0, 1, n):
+            a, tau = torch.geqrf(matrices(m, n, torch.float64))
+            a, tau = a.to(dtype), tau[:, :k].to(dtype)
+            (q,) = call(lib, "householder", BATCH, m, n, k, a, tau, (a.shape, dtype))
+            expected = torch.linalg.householder_product(a.double(), tau.double())
+            near(q, expected, expected, 10 * n, dtype)

@@ -9,6 +9,7 @@ import torch
 
 from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import linalg
+from ptc.capture.torch_functions import METHOD_HANDLERS
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
@@ -23,6 +24,9 @@ _RAISING: dict[Any, types.FunctionType] = {
     torch.cholesky: linalg.old_cholesky,
     torch.cholesky_inverse: linalg.cholesky_inverse,
     torch.linalg.lu_factor: linalg.lu_factor,
+    torch.linalg.lstsq: linalg.lstsq,
+    torch.cov: linalg.cov,
+    torch.corrcoef: linalg.corrcoef,
 }
 _CHECKING: dict[Any, types.FunctionType] = {
     torch.linalg.solve_ex: linalg.solve_ex,
@@ -30,6 +34,8 @@ _CHECKING: dict[Any, types.FunctionType] = {
     torch.linalg.cholesky_ex: linalg.cholesky_ex,
     torch.linalg.lu_factor_ex: linalg.lu_factor_ex,
 }
+#: Those that are methods of tensors by the same name, too.
+_METHODS = (torch.cov, torch.corrcoef)
 
 
 def _register(function: Any, replacement: types.FunctionType, always: bool) -> None:
@@ -43,6 +49,8 @@ def _register(function: Any, replacement: types.FunctionType, always: bool) -> N
         return vm.trace_function(value, given, kwargs)
 
     builtin(function, passes_on=True)(handler)
+    if function in _METHODS:
+        METHOD_HANDLERS[function.__name__] = handler
 
 
 def _named_results(kind: type) -> None:
@@ -55,6 +63,7 @@ def _named_results(kind: type) -> None:
 
 
 _named_results(torch.return_types.linalg_lu_factor)  # type: ignore[attr-defined]
+_named_results(torch.return_types.linalg_lstsq)  # type: ignore[attr-defined]
 for _function, _replacement in _RAISING.items():
     _register(_function, _replacement, always=True)
 for _function, _replacement in _CHECKING.items():

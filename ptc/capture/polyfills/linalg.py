@@ -88,6 +88,68 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     return found
 
 
+def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
+    """By singular values, of which small ones count as 0 but for the driver that assumes none."""
+    m, n = input.shape[-2:]
+    driver = "gelsy" if driver is None else driver
+    vector = b.dim() == 1 or (b.dim() == input.dim() - 1 and b.shape == input.shape[:-1])
+    right = b.unsqueeze(-1) if vector else b
+    left, values, vh = torch.linalg.svd(input, full_matrices=False)
+    cutoff = torch.finfo(input.dtype).eps * max(m, n) if rcond is None else rcond
+    if driver == "gels" or min(m, n) == 0:
+        kept = values > 0
+    else:
+        kept = values > cutoff * values[..., :1]
+    inverses = torch.where(kept, values.reciprocal(), 0)
+    found = vh.mT @ (inverses.unsqueeze(-1) * (left.mT @ right))
+    rank = kept.sum(-1)
+    nothing = torch.empty(0, dtype=input.dtype, device=input.device)
+    residuals = nothing
+    if m > n and (driver == "gels" or (driver != "gelsy" and (rank == n).all())):
+        residuals = (right - input @ found).square().sum(-2)
+    return torch.return_types.linalg_lstsq(  # type: ignore[attr-defined]
+        (
+            found.squeeze(-1) if vector else found,
+            residuals,
+            torch.empty(0, dtype=torch.int64, device=input.device) if driver == "gels" else rank,
+            values if driver in ("gelsd", "gelss") else nothing,
+        )
+    )
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    rows = input.view(1, -1) if input.dim() < 2 else input
+    weights = fweights if aweights is None else aweights
+    if fweights is not None:
+        if (fweights < 0).any():
+            raise RuntimeError("cov(): fweights cannot be negative")
+        if aweights is not None:
+            weights = fweights * aweights
+    if aweights is not None and (aweights < 0).any():
+        raise RuntimeError("cov(): aweights cannot be negative")
+    weighted = rows if weights is None else rows * weights
+    count = rows.shape[1] if weights is None else weights.sum()
+    if weights is not None and (count == 0).any():
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    centred = rows - (weighted.sum(1) / count).unsqueeze(1)
+    if weights is None:
+        degrees = max(count - correction, 0)
+    elif aweights is None or correction == 0:
+        degrees = (count - correction).clamp(min=0)
+    else:
+        degrees = (count - correction * (weights * aweights).sum() / count).clamp(min=0)
+    products = centred @ (centred if weights is None else centred * weights).t()
+    return torch.true_divide(products, degrees).squeeze()
+
+
+def corrcoef(input: Any) -> Any:
+    found = torch.cov(input)
+    if found.dim() == 0:
+        return found / found
+    deviations = found.diag().sqrt()
+    return (found / deviations.view(-1, 1) / deviations.view(1, -1)).clip(-1, 1)
+
+
 def singular_system(info: Any, name: str) -> NoReturn:
     raise LinAlgError(
         f"{name}: {element(info)}The solver failed because the input matrix is singular."
