@@ -64,7 +64,7 @@ Entries = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", min=0, max=2**63 - 1, help="Of random weights and inputs.")
+    int, typer.Option("--seed", min=0, max=2**63 - 1, help="Of random weights, inputs and draws.")
 ]
 DumpDir = Annotated[
     Path | None,

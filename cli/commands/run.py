@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import numpy as np
 import typer
 
-from ptc.hosting import LoadedEntry
+from ptc.hosting import LoadedArtifact, LoadedEntry
 from ptc.hosting.dims import evaluate
 from ptc.hosting.dtypes import Array, to_float32
 from ptc.hosting.input_spec import InputSpec, parse_input
@@ -68,6 +68,8 @@ def run_command(
     function = artifact.entry(entry)
     specs = tuple(map(parse_input, inputs))
     _require_entry(function, specs)
+    if isinstance(artifact, LoadedArtifact):
+        artifact.seed(seed)
     positional, named = ValueMaker(seed=seed).arguments(specs)
     values = _spread(named, [info.name for info in function.info.inputs])
     _require_inputs(function, len(positional), values)

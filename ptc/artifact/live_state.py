@@ -1,8 +1,9 @@
 """What a model's own code changes while it is run for a comparison, put back afterwards.
 
 Takes what a program says of the live objects that its user's function writes: tensors, and
-attributes. Gives sessions: each starts from the state at hand and goes on where its last call
-ended, and none of them leaves a trace. Must not know why the function is run.
+attributes; a tensor may stand for a generator. Gives sessions: each starts from the state at hand
+and goes on where its last call ended, and none of them leaves a trace. Must not know why the
+function is run.
 """
 
 from __future__ import annotations
@@ -17,32 +18,48 @@ from typing import Any
 
 import torch
 
+from ptc.graph import random_operators
+
 _ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
 class LiveState:
     """The state that calls of a function may change. `assigned`: objects with the name of an
-    attribute, dicts with a key."""
+    attribute, dicts with a key. `generators`: with the tensors that stand for them."""
 
     tensors: tuple[torch.Tensor, ...]
+    generators: tuple[tuple[torch.Generator, torch.Tensor], ...]
     assigned: tuple[tuple[Any, str], ...]
 
     @staticmethod
     def of(tensors: Iterable[torch.Tensor], assigned: Iterable[tuple[Any, str]]) -> LiveState:
         """The places once each."""
         distinct = {id(tensor): tensor for tensor in tensors}
+        generators: list[tuple[torch.Generator, torch.Tensor]] = []
+        for key, tensor in list(distinct.items()):
+            generator = random_operators.mirrored_by(tensor)
+            if generator is not None:
+                generators.append((generator, distinct.pop(key)))
         places = {(id(owner), name): (owner, name) for owner, name in assigned}
-        return LiveState(tuple(distinct.values()), tuple(places.values()))
+        return LiveState(tuple(distinct.values()), tuple(generators), tuple(places.values()))
+
+    def begin(self) -> None:
+        """Put generators where programs begin."""
+        for generator, tensor in self.generators:
+            generator.set_state(random_operators.generator_of(tensor).get_state())
 
     def save(self) -> _Saved:
         contents = tuple(tensor.detach().clone() for tensor in self.tensors)
-        return _Saved(contents, tuple(_restorer(_read(*place)) for place in self.assigned))
+        states = tuple(generator.get_state() for generator, _ in self.generators)
+        return _Saved(contents, states, tuple(_restorer(_read(*place)) for place in self.assigned))
 
     def put(self, saved: _Saved) -> None:
         with torch.no_grad():
             for tensor, content in zip(self.tensors, saved.contents, strict=True):
                 tensor.copy_(content)
+        for (generator, _), state in zip(self.generators, saved.generators, strict=True):
+            generator.set_state(state)
         for place, restore in zip(self.assigned, saved.attributes, strict=True):
             _write(*place, restore())
 
@@ -50,6 +67,7 @@ class LiveState:
 @dataclass(frozen=True, slots=True)
 class _Saved:
     contents: tuple[torch.Tensor, ...]
+    generators: tuple[torch.Tensor, ...]
     attributes: tuple[Callable[[], Any], ...]  # what gives the value, with the content it had
 
 
@@ -67,6 +85,8 @@ class Session:
         try:
             if self._left is not None:
                 self._state.put(self._left)
+            else:
+                self._state.begin()
             yield
             self._left = self._state.save()
         finally:

@@ -339,31 +339,6 @@ def _math_sqrt(vm: Any, value: Value) -> Value:
     return vm.evaluate(math.sqrt, value.constant())
 
 
-def _dropout(function: Any) -> Any:
-    """A function of `torch.nn.functional`: outside of training it gives its argument itself, which
-    fake tensors with symbolic sizes would copy."""
-
-    def handler(
-        vm: TorchMachine,
-        input: Value,
-        p: Value | None = None,
-        training: Value | None = None,
-        inplace: Value | None = None,
-    ) -> Value:
-        chance = p.constant() if isinstance(p, ConstantValue) else 0.5
-        on = not isinstance(training, ConstantValue) or training.constant()
-        if isinstance(input, TensorValue) and not on and 0 <= chance <= 1:
-            return input
-        named = {"p": p, "training": training, "inplace": inplace}
-        given = {name: value for name, value in named.items() if value is not None}
-        return vm.torch_call("call_function", function, [input], given)
-
-    return handler
-
-
-builtin(F.dropout)(_dropout(F.dropout))
-
-
 def checked(target: Any, function: Any) -> Any:
     """`function`, which runs `target` on fake tensors, with the checks of eager that those lack."""
     name = target if isinstance(target, str) else getattr(target, "__name__", "")

@@ -72,6 +72,8 @@ class TorchMachine(Machine):
         self.builder = GraphBuilder(self.journal)
         self.dynamic = dynamic
         self.records_gradients = not whole_program
+        # Whether generators from outside, torch's own among them, are the program's to write
+        self.owns_generators = whole_program
         # Names of input tensors, by id of the value
         self.aliases: dict[tuple[int, str], None] = {}
         self.state_on_entry = torch_state.current()

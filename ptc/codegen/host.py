@@ -317,6 +317,9 @@ static inline void NAME_set_emit(ptc_session *session, ptc_emit emit, void *user
   NAME_ptc_api()->set_emit(session, emit, user);
 }
 static inline ptc_status NAME_reset(ptc_session *session) { return NAME_ptc_api()->reset(session); }
+static inline ptc_status NAME_seed(ptc_session *session, uint64_t seed) {
+  return NAME_ptc_api()->seed(session, seed);
+}
 static inline void NAME_release(ptc_session *session, DLTensor *output) {
   NAME_ptc_api()->release(session, output);
 }

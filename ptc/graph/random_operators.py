@@ -57,6 +57,37 @@ def state_of(generator: torch.Generator) -> Tensor:
     return torch.tensor([*signed, *tail], dtype=torch.int32)
 
 
+# -- generators of live objects -------------------------------------------------------------------
+
+# Generators and the tensors that stand for their states in programs, by id of the tensor
+_MIRRORS: dict[int, tuple[Tensor, torch.Generator]] = {}
+
+
+def mirror_of(generator: torch.Generator) -> Tensor:
+    """The tensor that stands for a generator in programs, with the state that programs begin with:
+    the generator's, or for torch's own the state right after `torch.manual_seed`."""
+    is_own = generator is torch.default_generator
+    state = _seeded(torch.tensor(_signed(torch.initial_seed()))) if is_own else state_of(generator)
+    for mirror, owner in _MIRRORS.values():
+        if owner is generator:
+            return mirror.copy_(state)
+    _MIRRORS[id(state)] = state, generator
+    return state
+
+
+def mirrored_by(tensor: Tensor) -> torch.Generator | None:
+    """The generator that a tensor stands for."""
+    found = _MIRRORS.get(id(tensor))
+    return None if found is None else found[1]
+
+
+def _signed(seed: int) -> int:
+    return seed - 2**64 if seed >= 2**63 else seed
+
+
+# -- operators ------------------------------------------------------------------------------------
+
+
 def _drawn(state: Tensor, draw: Callable[[torch.Generator], Tensor]) -> tuple[Tensor, Tensor]:
     generator = generator_of(state)
     values = draw(generator)

@@ -96,6 +96,7 @@ STATE = ctypes.CFUNCTYPE(
     ctypes.c_int, _Handle, ctypes.POINTER(ctypes.POINTER(ctypes.c_int64)),
     ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)),
 )  # fmt: skip
+SEED = ctypes.CFUNCTYPE(ctypes.c_int, _Handle, ctypes.c_uint64)
 
 
 class Api(ctypes.Structure):
@@ -122,6 +123,7 @@ class Api(ctypes.Structure):
         ("set_emit", SET_EMIT),
         ("reset", RESET),
         ("state", STATE),
+        ("seed", SEED),
     )
 
 

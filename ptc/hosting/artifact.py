@@ -85,6 +85,14 @@ class LoadedArtifact(WithEntries["LoadedEntry"]):
         with self._session.lock:
             self._session.reset()
 
+    def seed(self, seed: int) -> None:
+        """Have random numbers of the model go on as eager's do after `torch.manual_seed(seed)`.
+
+        They begin with the seed that torch had when the model was compiled, 0 for `ptc compile`.
+        """
+        with self._session.lock:
+            self._session.seed(seed)
+
     def on_emit(self, function: Emit | None) -> None:
         """Have what the model prints, logs and warns of go to `function(channel, label, text)`.
 

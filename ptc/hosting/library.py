@@ -179,6 +179,12 @@ class Session:
         if status:
             raise status_error(status, "")
 
+    def seed(self, seed: int) -> None:
+        """Have what the model draws from torch's own generator go on as after a manual seed."""
+        status = self.api.seed(self.handle, seed % 2**64)
+        if status:
+            raise status_error(status, "")
+
     def variant(self) -> int:
         """Which of an entry's variants the last result is."""
         return int(self.api.variant(self.handle))

@@ -12,7 +12,7 @@ from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
 
-_EVAL = "call model.eval(); random numbers in inference are not compiled yet"
+_EVAL = "call model.eval(); libraries draw with torch.rand, torch.randn, torch.bernoulli"
 
 refuses(
     aten.rand.default,

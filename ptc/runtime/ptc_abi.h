@@ -111,6 +111,9 @@ typedef struct ptc_api {
    * numbers, 8 bytes each in the order of the model's attributes, and the weights' addresses in manifest order,
    * among them the session's own copies of buffers that runs write. */
   ptc_status (*state)(ptc_session *session, int64_t **numbers, void *const **weights);
+  /* What the model draws from torch's own generator goes on as after `torch.manual_seed(seed)`. A new session begins
+   * with the seed that torch had when the model was compiled. */
+  ptc_status (*seed)(ptc_session *session, uint64_t seed);
 } ptc_api;
 
 #ifdef __cplusplus

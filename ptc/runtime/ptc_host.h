@@ -16,6 +16,7 @@
 #include "ptc_host_tensors.h"
 #include "ptc_host_weights.h"
 #include "ptc_kernel.h"
+#include "ptc_random.h"
 #include "ptc_threads.h"
 
 namespace ptc {
@@ -120,6 +121,20 @@ static ptc_status reset_session(ptc_session* session) {
   }
   for (int i = 0; i < model_spec.state_count; ++i) session->state[i] = model_spec.states[i].initial;
   if (model_spec.free_memory) model_spec.free_memory(session);
+  return PTC_OK;
+}
+
+// Whether a weight is the state of the generator that torch draws from where it is given none.
+static bool is_own_generator(const WeightSpec& spec) {
+  return spec.is_written && spec.rank == 1 && spec.dims[0] == kRandomWords && !strcmp(spec.dtype, "I32") &&
+         !strcmp(spec.key, "\"default_generator\"");
+}
+
+static ptc_status seed_session(ptc_session* session, uint64_t seed) {
+  if (!session) return PTC_E_ARGUMENT;
+  const int64_t given = (int64_t)seed;
+  for (int i = 0; i < model_spec.weight_count; ++i)
+    if (is_own_generator(model_spec.weights[i])) random_seeded(1, &given, (int32_t*)session->weights[i]);
   return PTC_OK;
 }
 
@@ -295,6 +310,7 @@ static const ptc_api api_table = {
       *weights = session->weights;
       return PTC_OK;
     },
+    seed_session,
 };
 
 }  // namespace ptc

@@ -11,6 +11,8 @@
 
 namespace ptc {
 
+constexpr int kRandomWords = 628;  // of a state
+
 namespace detail {
 
 constexpr int kTwisterWords = 624;

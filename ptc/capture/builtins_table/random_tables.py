@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from ptc.capture.errors import GraphBreak
-from ptc.capture.interpreter.calls import builtin
+from ptc.capture.interpreter.calls import FALLBACKS, builtin
+from ptc.capture.interpreter.wrapping import wrap_instance, wraps_subclasses
 from ptc.capture.polyfills import random_numbers
+from ptc.capture.sources import AttributeSource, Source, fixed
 from ptc.capture.torch_functions import METHOD_HANDLERS
 from ptc.capture.torch_machine import TorchMachine
+from ptc.capture.torch_wrapping import input_kind
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.torch_generator import TorchGeneratorValue
 from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph import random_operators
+from ptc.graph.program import InputKind
 
 _HINT = "draw it outside of the model, and pass it in"
+_SEED = "seed it with manual_seed(seed)"
+_OWN = AttributeSource(fixed(torch, "torch", guarded=False), "default_generator")
 
 
 def _trace(
@@ -46,14 +55,34 @@ def _make(vm: TorchMachine, device: Value | None = None) -> Value:
     seed = torch.Generator().initial_seed()
     state = _trace(vm, random_numbers.seeded, [ConstantValue(seed)])
     assert isinstance(state, TensorValue)
-    return TorchGeneratorValue(vm, state, ConstantValue(seed))
+    made = TorchGeneratorValue(state)
+    made.set_seed(vm, ConstantValue(seed))
+    return made
+
+
+@wraps_subclasses(torch.Generator)
+def _wrap(vm: TorchMachine, obj: torch.Generator, source: Source) -> Value:
+    """A generator that was there before the call: a library keeps its state from call to call."""
+    is_given = input_kind(torch.empty(0), source) is InputKind.USER
+    if not vm.owns_generators or is_given or obj.device.type != "cpu":
+        return wrap_instance(vm, obj, source)
+    mirror = random_operators.mirror_of(obj)
+    fake = vm.fakes.fake(mirror, {})
+    state = TensorValue(fake, None, source, InputKind.CONSTANT, mirror)
+    vm.remember(state)
+    return TorchGeneratorValue(state, source, obj)
+
+
+def _own(vm: TorchMachine) -> Value:
+    """The generator that torch draws from where it is given none."""
+    return vm.wrap(torch.default_generator, _OWN)
 
 
 def _generator(value: Value) -> TorchGeneratorValue:
     if not isinstance(value, TorchGeneratorValue):
         raise GraphBreak(
             "PTC-B004",
-            f"{value.describe()} is used, which was made before the call",
+            f"{value.describe()} is used, which was made outside of the program",
             "make the generator in the model: torch.Generator().manual_seed(seed)",
         )
     return value
@@ -82,16 +111,21 @@ def _manual_seed(vm: TorchMachine, generator: Value, seed: Value) -> Value:
 @builtin(torch.Generator.initial_seed)
 def _initial_seed(vm: TorchMachine, generator: Value) -> Value:
     seed = _generator(generator).seed
-    if not seed.is_constant():
-        raise GraphBreak("PTC-B004", "initial_seed() of a seed that data decides is read")
+    if seed is None or not seed.is_constant():
+        raise GraphBreak("PTC-B004", "initial_seed() is called for a seed that is not known", _SEED)
     return seed
+
+
+@builtin(torch.manual_seed, passes_on=True)
+def _seed_own(vm: TorchMachine, seed: Value) -> Value:
+    if not vm.owns_generators:
+        return _trace(vm, torch.manual_seed, [seed])
+    return _manual_seed(vm, _own(vm), vm.call(vm.class_value(int), [seed]))
 
 
 def _unknown(name: str) -> None:
     def handler(vm: TorchMachine, generator: Value, *args: Value) -> Value:
-        raise GraphBreak(
-            "PTC-B004", f"torch.Generator.{name}() is called", "seed it with manual_seed(seed)"
-        )
+        raise GraphBreak("PTC-B004", f"torch.Generator.{name}() is called", _SEED)
 
     builtin(getattr(torch.Generator, name))(handler)
 
@@ -108,9 +142,10 @@ def _draw(function: Any, polyfill: Any) -> Any:
 
     def handler(vm: TorchMachine, *args: Value, **kwargs: Value) -> Value:
         given, kwargs = vm.settle_arguments(list(args), kwargs)
-        generator = kwargs.get("generator")
-        if _is_default(generator):
-            return vm.torch_call("call_function", function, given, kwargs)
+        if _is_default(kwargs.get("generator")):
+            if not vm.owns_generators:
+                return vm.torch_call("call_function", function, given, kwargs)
+            kwargs = {**kwargs, "generator": _own(vm)}
         return _drawn(vm, polyfill, given, kwargs)
 
     return handler
@@ -122,7 +157,9 @@ def _draw_method(polyfill: Any) -> Any:
     def handler(vm: TorchMachine, *args: Value, **kwargs: Value) -> Value | None:
         given, kwargs = vm.settle_arguments(list(args), kwargs)
         if _is_default(kwargs.get("generator")):
-            return None
+            if not vm.owns_generators:
+                return None
+            kwargs = {**kwargs, "generator": _own(vm)}
         return _drawn(vm, polyfill, given, kwargs)
 
     return handler
@@ -149,6 +186,17 @@ def _refused(name: str) -> Any:
     return handler
 
 
+def _without_generator(function: Any, polyfill: Any) -> Any:
+    """A function that draws from torch's own generator only."""
+
+    def handler(vm: TorchMachine, *args: Value, **kwargs: Value) -> Value:
+        if not vm.owns_generators:
+            return vm.torch_call("call_function", function, list(args), kwargs)
+        return _trace(vm, polyfill, list(args), {**kwargs, "generator": _generator(_own(vm)).state})
+
+    return handler
+
+
 for _function, _polyfill in (
     (torch.rand, random_numbers.rand), (torch.randn, random_numbers.randn),
     (torch.rand_like, random_numbers.rand_like), (torch.randn_like, random_numbers.randn_like),
@@ -166,3 +214,60 @@ for _polyfill in (
     METHOD_HANDLERS[_polyfill.__name__] = _draw_method(_polyfill)
 for _name in ("cauchy_", "geometric_", "log_normal_"):
     METHOD_HANDLERS[_name] = _refused(_name)
+
+
+@builtin(F.dropout, passes_on=True)
+def _dropout(
+    vm: TorchMachine,
+    input: Value,
+    p: Value | None = None,
+    training: Value | None = None,
+    inplace: Value | None = None,
+) -> Value:
+    """Outside of training it gives its argument itself, which fake tensors with symbolic sizes
+    would copy."""
+    (input,), named = vm.settle_arguments(
+        [input],
+        {
+            "p": ConstantValue(0.5) if p is None else p,
+            "training": ConstantValue(True) if training is None else training,
+            "inplace": ConstantValue(False) if inplace is None else inplace,
+        },
+    )
+    chance = named["p"].constant() if named["p"].is_constant() else 0.5
+    on = not named["training"].is_constant() or named["training"].constant()
+    if isinstance(input, TensorValue) and not on and 0 <= chance <= 1:
+        return input
+    if not vm.owns_generators or not named["training"].is_constant():
+        return vm.torch_call("call_function", F.dropout, [input], named)
+    del named["training"]
+    return _trace(
+        vm, random_numbers.dropout, [input], {**named, "generator": _generator(_own(vm)).state}
+    )
+
+
+builtin(F.gumbel_softmax, passes_on=True)(
+    _without_generator(F.gumbel_softmax, random_numbers.gumbel_softmax)
+)
+
+
+# -- generators that are not torch's --------------------------------------------------------------
+
+
+def _of_pythons(
+    vm: TorchMachine, function: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """Python's random numbers, said clearly."""
+    owner = function if isinstance(function, type) else getattr(function, "__objclass__", None)
+    of_class = isinstance(owner, type) and owner is not object and issubclass(random.Random, owner)
+    if not of_class and not isinstance(getattr(function, "__self__", None), random.Random):
+        return None
+    raise GraphBreak(
+        "PTC-B004",
+        "random numbers are drawn from a generator that is not torch's",
+        "draw from torch.Generator().manual_seed(seed) with torch.rand, torch.randint or "
+        "torch.randperm, or before the model",
+    )
+
+
+FALLBACKS.insert(0, _of_pythons)

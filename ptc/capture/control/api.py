@@ -92,6 +92,7 @@ class _CallMachine(ControlMachine):
         self.state = State(self, kept, live=True)
         self.exceptions: dict[str, type[BaseException]] = {}
         self.records_gradients = True
+        self.owns_generators = False
         self.number_sources: dict[str, tuple[NumberVar, Source]] = {}
 
     def symbolic_number(self, number: int, source: Source) -> Value | None:

@@ -278,6 +278,33 @@ def _with_replacement(generator: Any, input: Any, num_samples: Any) -> Any:
     return (bounds.unsqueeze(-2) < drawn.unsqueeze(-1)).sum(-1)
 
 
+def gumbel_softmax(
+    logits: Any, tau: Any = 1, hard: Any = False, eps: Any = 1e-10, dim: Any = -1, *, generator: Any
+) -> Any:
+    require_dense(logits)
+    noise = -_exponential(generator, logits.shape, 1.0, _is_wide(logits.dtype)).log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    chosen = soft.max(dim, keepdim=True)[1]
+    return torch.zeros_like(logits).scatter(dim, chosen, 1.0) - soft + soft
+
+
+def dropout(input: Any, p: Any, inplace: Any, generator: Any) -> Any:
+    """In training. What is kept is divided by the chance that it is."""
+    if not (p >= 0 and p <= 1):
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    require_dense(input)
+    if p == 0:
+        return input
+    if p == 1:
+        result = input * torch.zeros((), dtype=input.dtype)
+    else:
+        kept = _chances(generator, input.shape, 1 - p).to(input.dtype)
+        result = input * (kept / (1 - p))
+    return input.copy_(result) if inplace else result
+
+
 # -- methods that write their tensor --------------------------------------------------------------
 
 

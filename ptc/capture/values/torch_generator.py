@@ -1,48 +1,49 @@
-"""`torch.Generator` made during capture: a tensor that holds its state, written by every draw."""
+"""`torch.Generator`: a tensor that holds its state, written by every draw."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ptc.capture.sources import Source
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.objects import Instance
+from ptc.capture.values.objects import NO_OBJECT, Instance
 from ptc.capture.values.torch_tensor import TensorValue
 
 if TYPE_CHECKING:
     from ptc.capture.torch_machine import TorchMachine
 
-# Names that no program can read
-_STATE, _SEED = "<state>", "<seed>"
+# A name that no program can read
+_SEED = "<seed>"
 
 
 class TorchGeneratorValue(Instance):
-    """A generator on the CPU. It cannot leave the program."""
+    """A generator on the CPU. One that the program made cannot leave it. The seed is known of one
+    that the program gave it to."""
 
-    __slots__ = ()
+    __slots__ = ("state",)
 
-    def __init__(self, vm: TorchMachine, state: TensorValue, seed: Value) -> None:
-        super().__init__(torch.Generator)
-        vm.journal.put(self.attrs, _STATE, state)
-        self.set_seed(vm, seed)
+    def __init__(
+        self,
+        state: TensorValue,
+        source: Source | None = None,
+        obj: Any = NO_OBJECT,
+    ) -> None:
+        super().__init__(torch.Generator, source, obj)
+        self.state = state
 
     @property
-    def state(self) -> TensorValue:
-        state = self.attrs[_STATE]
-        assert isinstance(state, TensorValue)
-        return state
-
-    @property
-    def seed(self) -> Value:
-        return self.attrs[_SEED]
+    def seed(self) -> Value | None:
+        return self.attrs.get(_SEED)
 
     def set_seed(self, vm: TorchMachine, seed: Value) -> None:
         vm.journal.put(self.attrs, _SEED, seed)
 
     def describe(self) -> str:
-        return "a torch.Generator"
+        where = f" ({self.source})" if self.source is not None else ""
+        return f"a torch.Generator{where}"
 
     def attribute(self, vm: TorchMachine, name: str) -> Value | None:  # type: ignore[override]
         return ConstantValue(torch.device("cpu")) if name == "device" else None

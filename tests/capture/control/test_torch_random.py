@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import ptc
 from tests.capture.control.checking import check
@@ -191,3 +193,93 @@ def test_compiled_calls_draw_what_eager_draws() -> None:
     compiled = ptc.compile(Sampler(), control_flow=True)
     for x in (X, -X, X + 1):
         torch.testing.assert_close(compiled(x), Sampler()(x), rtol=1e-6, atol=1e-6)
+
+
+# -- generators that go on from call to call ------------------------------------------------------
+
+
+class Holder(torch.nn.Module):
+    """Draws from a generator of its own and from torch's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(9)
+
+    def forward(self, x: Tensor) -> Any:
+        noise = torch.rand(4, generator=self.generator)
+        if x.sum() > 1:
+            x = x + torch.rand_like(x)
+        return x + noise, torch.randn(3), torch.randperm(5), torch.empty(20).normal_()
+
+
+class Dropping(torch.nn.Module):
+    def forward(self, x: Tensor) -> Any:
+        chances = torch.sigmoid(x)
+        drawn = torch.bernoulli(chances), torch.multinomial(chances, 2), chances.bernoulli()
+        kept = F.dropout(x, 0.4), F.dropout(x), F.dropout(x, 0.0), F.dropout(x, 1.0)
+        soft = F.gumbel_softmax(x), F.gumbel_softmax(x, tau=0.5, hard=True, dim=0)
+        return drawn, kept, soft, F.dropout(x, 0.3, training=False)
+
+
+class Seeding(torch.nn.Module):
+    def forward(self, x: Tensor) -> Any:
+        torch.manual_seed(int(x.abs().sum()))
+        return torch.randn(20), torch.rand(2)
+
+
+@pytest.mark.parametrize("kind", [Holder, Dropping, Seeding])
+def test_libraries_own_generators_seeded_as_torchs(kind: Any, tmp_path: Path) -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        torch.rand(3)
+        state, model = torch.get_rng_state(), kind()
+        library = ptc.load(ptc.build(model, (X,), output=tmp_path / "lib.so").library)
+        assert torch.equal(state, torch.get_rng_state()), "building drew from torch's generator"
+        torch.manual_seed(5)
+        for x in (X, -X, X + 1):
+            torch.testing.assert_close(library(x), model(x), rtol=1e-6, atol=1e-6)
+
+
+def test_libraries_are_seeded_and_reset(tmp_path: Path) -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        model = Dropping()
+        library = ptc.load(ptc.build(model, (X,), output=tmp_path / "lib.so").library)
+        first = library(X)
+        for seed in (7, 2**63 + 7):
+            library.seed(seed)
+            torch.manual_seed(seed)
+            for _ in range(2):
+                torch.testing.assert_close(library(X), model(X), rtol=1e-6, atol=1e-6)
+        library.reset()
+        torch.testing.assert_close(library(X), first, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("control_flow", [False, True])
+def test_compiled_calls_draw_from_torchs_generators(control_flow: bool) -> None:
+    with torch.random.fork_rng(devices=[]):
+        model, other = Holder(), Holder()
+        compiled = ptc.compile(model, control_flow=control_flow)
+        for x in (X, -X, X + 1):
+            torch.manual_seed(3)
+            wanted = other(x)
+            torch.manual_seed(3)
+            torch.testing.assert_close(compiled(x), wanted, rtol=0, atol=0)
+
+
+PYTHONS = random.Random(3)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda x: x + random.random(),
+        lambda x: x + random.randint(1, 3),
+        lambda x: x + random.Random(3).random(),
+        lambda x: x + PYTHONS.choice([1, 2]),
+        lambda x: random.shuffle([x, x]),
+    ],
+)
+def test_pythons_random_numbers_are_refused(refused: Any) -> None:
+    with pytest.raises(ptc.CompileError, match="PTC-B004.*not torch's"):
+        check(refused, X)
