@@ -16,6 +16,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from ptc.autograd import torch_internals as internals
+from ptc.autograd.complex_parts import split_complex
 from ptc.autograd.recorder import Decompositions, Recorder
 from ptc.autograd.replay import ReplaceFunctions, Replacements, replay
 from ptc.autograd.simplify import simplify
@@ -35,7 +36,7 @@ from ptc.support.diagnostics import CompileError
 def functionalise(captured: CapturedProgram) -> AtenProgram:
     """The functional form of `captured`, cleaned up. The captured program is left as it was.
 
-    Raises CompileError: PTC-A001 complex numbers that no rule lowers, PTC-A002 sizes that would be
+    Raises CompileError: PTC-A001 complex numbers that have no rule, PTC-A002 sizes that would be
     fixed, PTC-A003 an input whose shape or memory is replaced in place, PTC-A004 an operator that
     torch cannot run functionally, PTC-A005 inputs that share memory while one is written to.
     """
@@ -76,12 +77,11 @@ def functionalise_with(
                 outputs.append(ProgramOutput(name, OutputKind.WRITE_BACK, target=index))
         recorder.stamp()
     _refuse_shared_memory(captured.inputs, outputs)
-    program = _finish(captured, recorder, user, outputs)
+    program = split_complex(_finish(captured, recorder, user, outputs), decompositions)
     if captured.arguments is not None:
         # A segment's guards are conditions of its entry; a whole program has only ranges to check.
         assumptions = _assumptions(captured, recorder)
         program.dims = ranges_that_hold(assumptions, captured.dims, captured.declared)
-    _refuse_complex(program)
     return program
 
 
@@ -226,21 +226,6 @@ def _finish(
         assigned=captured.assigned,
         equal=captured.equal,
     )
-
-
-def _refuse_complex(program: AtenProgram) -> None:
-    for node in program.graph.graph.nodes:
-        value = node.meta.get("val")
-        if not isinstance(value, torch.Tensor) or not value.is_complex():
-            continue
-        takes_number = any(isinstance(argument, complex) for argument in node.args)
-        if node.op == "call_function" and (takes_number or registry.lowering(node.target) is None):
-            raise CompileError(
-                "PTC-A001",
-                f"`{node.target}` on complex numbers cannot be compiled",
-                location=node.meta.get("location"),
-                hint="write it with pairs of real numbers",
-            )
 
 
 def _read_literals(graph: Graph) -> set[str]:

@@ -101,6 +101,10 @@ class Recorder(TorchDispatchMode):
         entry = self._nodes.get(id(tensor))
         return None if entry is None else entry[1]
 
+    def know(self, value: Any, node: Node) -> None:
+        """Remember that `node`, which was put into the graph by hand, is `value`."""
+        self._track(value, node)
+
     # --- operators ------------------------------------------------------------------------------
 
     def __torch_dispatch__(

@@ -87,6 +87,10 @@ def spell(op: str, args: Sequence[Operand], dtype: DType, varying: bool) -> str:
         return f"!{texts[0]}" if dtype is DType.BOOL else _wrapped(f"~{texts[0]}", dtype, varying)
     if op == "neg":
         return _wrapped(f"-{texts[0]}", dtype, varying)
+    if op in ("real", "imag"):
+        return f"(__{op}__ {texts[0]})"
+    if op == "complex":
+        return f"make_complex({texts[0]}, {texts[1]})"
     first = args[0].dtype
     if first is DType.BOOL and op in _BOOL_ORDER:
         return _BOOL_ORDER[op].format(*texts)

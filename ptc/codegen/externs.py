@@ -139,6 +139,21 @@ def _random(writer: _Writer) -> KernelCode:
     return writer.code([call, "(void)run;"], {"ptc_random.h"})
 
 
+def _fourier(writer: _Writer) -> KernelCode:
+    """A call of ptc_fft.h: lines and their length (that of the real numbers, if there are any), the
+    attributes, all buffers, which are dense."""
+    inverse = writer.kernel.function == "irfft"
+    line = writer.outputs[0] if inverse else writer.inputs[0]
+    attrs = writer.kernel.attrs
+    arguments = [writer.text(product(line.shape[:-1])), writer.text(line.shape[-1])]
+    arguments += [_flag(attrs["forward"])] if "forward" in attrs else []
+    arguments += [str(attrs["normalization"])]
+    arguments += [f"in{n}" for n in range(len(writer.inputs))]
+    arguments += [f"out{n}" for n in range(len(writer.outputs))]
+    call = f"const int status = {writer.kernel.function}(run, {', '.join(arguments)});"
+    return writer.code([call, "if (status) return status;"], {"ptc_fft.h"})
+
+
 def _matrices(buffer: Buffer) -> tuple[Index, Index, Index]:
     """How many matrices a buffer has, their rows and columns."""
     return product(buffer.shape[:-2]), buffer.shape[-2], buffer.shape[-1]
@@ -188,6 +203,9 @@ ROUTINES: Mapping[str, Callable[[_Writer], KernelCode]] = {
     ),
     "cholesky": _linear_algebra("cholesky", _square_sizes),
     "qr": _linear_algebra("qr", _qr_sizes),
+    "fft": _fourier,
+    "rfft": _fourier,
+    "irfft": _fourier,
     "householder_product": _linear_algebra("householder_product", _reflections_sizes),
     "eigh": _linear_algebra("eigh", _square_sizes, "upper", header=_SPECTRAL),
     "eigvalsh": _linear_algebra("eigvalsh", _square_sizes, "upper", header=_SPECTRAL),

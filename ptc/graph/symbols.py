@@ -153,6 +153,7 @@ def _remainder_text(found: re.Match[str]) -> str:
 #: Where torch asks about sizes only to choose a library or a memory layout: file -> functions.
 _LAYOUT_QUESTIONS = {
     "fake_impls": ("conv",),
+    "_meta_registrations": ("_exec_fft", "_sort_dims"),
     "_refs": ("_reshape_view_helper_core_alg",),
     "_prims": ("_as_strided_meta", "check_in_bounds_for_storage"),
     "_prims_common": (

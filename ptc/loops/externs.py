@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptc.loops import linear_algebra, random_numbers, spectral
+from ptc.loops import fourier, linear_algebra, random_numbers, spectral
 from ptc.loops.scalar_numpy import Array
 
 Extern = Callable[[Sequence[Array], Sequence[Array], Mapping[str, Any]], None]
@@ -62,6 +62,6 @@ def topk(inputs: Sequence[Array], outputs: Sequence[Array], attrs: Mapping[str, 
     outputs[1][...] = order
 
 
-_FAMILIES = (linear_algebra.ROUTINES, spectral.ROUTINES, random_numbers.ROUTINES)
+_FAMILIES = (linear_algebra.ROUTINES, fourier.ROUTINES, spectral.ROUTINES, random_numbers.ROUTINES)
 for _name, _routine in (entry for family in _FAMILIES for entry in family.items()):
     extern(_name)(_routine)

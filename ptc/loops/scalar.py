@@ -27,6 +27,8 @@ class Rule(enum.Enum):
     WHERE = "where"  # bool, then two operands of the result's type
     CAST = "cast"  # any type to any type, value kept as far as the type can
     BITCAST = "bitcast"  # same size, same bits
+    PART = "part"  # a complex operand, result the type of its parts
+    PAIR = "pair"  # two f32 or f64, result the complex type of such parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,9 @@ def _rows() -> list[ScalarOp]:
     rows = [
         ScalarOp("cast", 1, Rule.CAST),
         ScalarOp("bitcast", 1, Rule.BITCAST),
+        ScalarOp("real", 1, Rule.PART),
+        ScalarOp("imag", 1, Rule.PART),
+        ScalarOp("complex", 2, Rule.PAIR),
         ScalarOp("where", 3, Rule.WHERE),
         ScalarOp("fma", 3, Rule.ARITHMETIC),
         ScalarOp("div", 2, Rule.FLOAT, 4),
@@ -83,6 +88,8 @@ STORE_REDUCTIONS = ("add", "mul", "min", "max")
 
 _LOW = (DType.F16, DType.BF16)
 _COMPLEX = (DType.C64, DType.C128)
+_PARTS = {DType.C64: DType.F32, DType.C128: DType.F64}
+_PAIRS = {part: dtype for dtype, part in _PARTS.items()}
 _COMPLEX_OPS = ("add", "sub", "mul", "div", "neg", "fma")
 
 
@@ -115,6 +122,10 @@ def _well_typed(row: ScalarOp, args: Sequence[DType], result: DType) -> bool:
         return first is DType.BOOL and args[1] is result and args[2] is result
     if any(a is not first for a in args) or first in _LOW:
         return False
+    if rule is Rule.PART:
+        return _PARTS.get(first) is result
+    if rule is Rule.PAIR:
+        return _PAIRS.get(first) is result
     if rule is Rule.COMPARE:
         return result is DType.BOOL and (first not in _COMPLEX or row.name in ("eq", "ne"))
     if rule is Rule.PREDICATE:
@@ -139,4 +150,6 @@ def result_dtype(op: str, args: Sequence[DType]) -> DType:
     rule = OPS[op].rule
     if rule in (Rule.COMPARE, Rule.PREDICATE):
         return DType.BOOL
-    return args[-1]
+    if rule is Rule.PART:
+        return _PARTS.get(args[0], args[0])
+    return _PAIRS.get(args[0], args[0]) if rule is Rule.PAIR else args[-1]

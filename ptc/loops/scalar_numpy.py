@@ -207,6 +207,12 @@ def _fma(x: Array, y: Array, z: Array) -> Array:
     return x * y + z
 
 
+def _complex(x: Array, y: Array) -> Array:
+    """x + iy, without the arithmetic that would make NaN of an infinite y."""
+    pairs = np.stack(np.broadcast_arrays(x, y), axis=-1)
+    return pairs.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]
+
+
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
     "floordiv": _floordiv, "truncdiv": _truncdiv, "mod": np.remainder, "fmod": np.fmod,
@@ -227,6 +233,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
     "gt": np.greater, "ge": np.greater_equal,
     "where": np.where, "isnan": np.isnan, "isinf": _isinf,
+    "real": np.real, "imag": np.imag, "complex": _complex,
 }  # fmt: skip
 
 

@@ -37,6 +37,11 @@ FAMILIES: tuple[str, ...] = (
     "ptc.ops.grid",
     "ptc.ops.distance",
     "ptc.ops.losses",
+    "ptc.ops.complex_parts",
+    "ptc.ops.complex_math",
+    "ptc.ops.complex_data",
+    "ptc.ops.complex_reduce",
+    "ptc.ops.fourier",
     "ptc.ops.random",
     "ptc.ops.refusals",
 )

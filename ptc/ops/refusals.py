@@ -60,14 +60,6 @@ refuses(
     hint="keep the value a tensor (drop .item(), int() or float() on it)",
 )
 refuses(
-    aten._fft_r2c.default,
-    aten._fft_c2r.default,
-    aten._fft_c2c.default,
-    code="PTC-O005",
-    reason="computes with complex tensors, which are not compiled",
-    hint="compute the spectrum outside the model and pass it in",
-)
-refuses(
     aten._adaptive_avg_pool2d_backward.default,
     aten._adaptive_avg_pool3d_backward.default,
     aten.avg_pool2d_backward.default,

@@ -109,6 +109,7 @@ static void free_session(ptc_session* session) {
   free_bytes(session->state);
   free_bytes(session->exception_text);
   free_bytes(session->arena);
+  session->run.forget_all();
   free_bytes(session->run.scratch);
   free_bytes(session);
 }

@@ -151,6 +151,7 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
     for (int j = 0; j < entry.prepared_count; ++j)
       if (!entry.prepared[j].is_kept && entry.prepared[j].owner < 0) free_prepared(model, &blocks[j]);
   }
+  run.forget_all();
   free_bytes(run.scratch);
   return status;
 }

@@ -26,6 +26,12 @@ inline void free_bytes(void* memory) {
 // Values of ptc_status in ptc_abi.h that kernels report.
 enum { STATUS_OK = 0, STATUS_MEMORY = 6, STATUS_RUNTIME = 9, STATUS_CANCELLED = 10 };
 
+// What a kernel keeps between runs: a list of blocks by key, freed with the session. The data follow.
+struct alignas(64) Kept {
+  Kept* next;
+  int64_t key;
+};
+
 // One call of an entry. `message` is a string literal. `scratch` grows on demand and is kept between
 // runs; one kernel uses it at a time.
 struct Run {
@@ -34,6 +40,8 @@ struct Run {
   char* scratch = nullptr;
   int64_t scratch_bytes = 0;
   volatile int cancelled = 0;
+  Kept* first_kept = nullptr;
+  int kept_count = 0;
 
   // Called from several threads: any one message is right.
   int fail(const char* text) {
@@ -48,6 +56,33 @@ struct Run {
     scratch_bytes = scratch ? bytes : 0;
     return scratch;
   }
+  // What `keep` gave for a key; null if nothing, or nothing any more.
+  void* kept(int64_t key) const {
+    for (Kept* at = first_kept; at; at = at->next)
+      if (at->key == key) return at + 1;
+    return nullptr;
+  }
+  // A block to fill now and to find again. Only so many are kept: sizes may differ at each call.
+  void* keep(int64_t key, int64_t bytes) {
+    if (kept_count >= 64) forget_all();
+    Kept* const block = (Kept*)allocate_bytes(bytes + (int64_t)sizeof(Kept));
+    if (!block) return nullptr;
+    block->next = first_kept;
+    block->key = key;
+    first_kept = block;
+    ++kept_count;
+    return block + 1;
+  }
+  // Frees the newest block, which could not be filled.
+  void forget_newest() {
+    Kept* const block = first_kept;
+    first_kept = block->next;
+    --kept_count;
+    free_bytes(block);
+  }
+  void forget_all() {
+    while (first_kept) forget_newest();
+  }
 };
 
 // Row buffers whose size is known at run time only; freed at the end of the block.
@@ -58,6 +93,20 @@ template <class T> struct Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 };
+
+// A complex number of its parts: arithmetic would make NaN of infinite ones.
+PTC_INLINE __complex__ float make_complex(float real, float imag) {
+  __complex__ float z;
+  __real__ z = real;
+  __imag__ z = imag;
+  return z;
+}
+PTC_INLINE __complex__ double make_complex(double real, double imag) {
+  __complex__ double z;
+  __real__ z = real;
+  __imag__ z = imag;
+  return z;
+}
 
 // Python's // and % for a positive divisor.
 PTC_INLINE int64_t index_floordiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }

@@ -17,12 +17,14 @@ from torch._ops import OpOverload
 from ptc.codegen.entry import Entry
 from ptc.loops.nodes import BufferKind, Program
 from ptc.ops import registry
+from ptc.ops.complex_registry import all_complex_samples
 from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import schedule
 from ptc.support.diagnostics import CompileError
 from tests.ops import sampling
 from tests.ops.arrays import to_numpy, to_torch
+from tests.ops.test_samples import decomposed
 
 BATCH = 150
 
@@ -32,11 +34,17 @@ class Case:
     label: str
     op: OpOverload
     row: Sample
+    split: bool = False  # lowered by way of functionalisation, which takes complex numbers apart
 
 
 CASES = [
     Case(sampling.sample_id(op, n, row), op, row)
     for op, rows in registry.all_samples().items()
+    for n, row in enumerate(rows)
+]
+CASES += [
+    Case(sampling.sample_id(op, n, row), op, row, split=True)
+    for op, rows in all_complex_samples().items()
     for n, row in enumerate(rows)
 ]
 BATCHES = [CASES[i : i + BATCH] for i in range(0, len(CASES), BATCH)]
@@ -52,7 +60,7 @@ def compiled_program(case: Case, *, dynamic: bool, scheduled: bool) -> Program |
             return None
         raise
     try:
-        loops = lower(call)
+        loops = lower(decomposed(call) if case.split else call)
     except CompileError:
         if dynamic:
             return None

@@ -47,6 +47,9 @@ def signatures() -> list[tuple[str, tuple[DType, ...], DType]]:
     for a, b in itertools.product(ALL, ALL):
         if a is not b:
             result.append(("cast", (a,), b))
+    for whole, part in ((DType.C64, DType.F32), (DType.C128, DType.F64)):
+        result += [("real", (whole,), part), ("imag", (whole,), part)]
+        result += [("complex", (part, part), whole)]
     result += [("cast", (DType.C64,), DType.C128), ("cast", (DType.F32,), DType.C64)]
     result += [("bitcast", (DType.F32,), DType.I32), ("bitcast", (DType.I64,), DType.F64)]
     return result

@@ -86,6 +86,12 @@ NO_RULE = {
     "aten._linalg_eigh.default": "no ONNX operator",
     "aten._linalg_svd.default": "no ONNX operator",
     "aten.linalg_matrix_exp.default": "no ONNX operator",
+    "ptc.real.default": "ONNX has no complex numbers",
+    "ptc.imag.default": "ONNX has no complex numbers",
+    "aten.complex.default": "ONNX has no complex numbers",
+    "ptc.fft.default": "no ONNX operator",
+    "ptc.rfft.default": "no ONNX operator",
+    "ptc.irfft.default": "no ONNX operator",
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import getitem
 from typing import Any
 
@@ -55,6 +55,11 @@ def _drawn(value: Any, generator: torch.Generator) -> Any:
 
 def _tensor(t: T, generator: torch.Generator) -> torch.Tensor:
     dtype, shape = parse_spec(t.spec)
+    if dtype.is_complex:
+        part = {torch.complex64: "f32", torch.complex128: "f64"}[dtype]
+        parts = replace(t, spec=f"{part}[{','.join(map(str, shape))}]", layout="contiguous")
+        whole = torch.complex(_tensor(parts, generator), _tensor(parts, generator))
+        return _laid_out(whole, t.layout)
     if dtype is torch.bool:
         values = torch.randint(0, 2, shape, generator=generator)
     elif not dtype.is_floating_point:
@@ -202,7 +207,7 @@ def reference(op: OpOverload, arguments: Arguments) -> Reference:
     """Run the operator in eager, and again with every floating point tensor in float64."""
     args, kwargs = arguments
     eager = _as_tuple(op(*args, **kwargs))
-    if not any(t.dtype.is_floating_point for t in eager) or "dtype" in kwargs:
+    if not any(t.dtype.is_floating_point or t.is_complex() for t in eager) or "dtype" in kwargs:
         return Reference(eager, None)
     try:
         precise = _as_tuple(
@@ -220,6 +225,8 @@ def _as_tuple(result: Any) -> tuple[torch.Tensor, ...]:
 def _precise(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.dtype.is_floating_point:
         return value.double()
+    if isinstance(value, torch.Tensor) and value.is_complex():
+        return value.to(torch.complex128)
     if isinstance(value, list | tuple):
         return [_precise(item) for item in value]
     return value
@@ -250,6 +257,10 @@ def _tensor_mismatch(
 ) -> str | None:
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
+    if want.is_complex():
+        parts = (torch.view_as_real(x.resolve_conj()) for x in (got, want))
+        wide = None if precise is None else torch.view_as_real(precise.resolve_conj())
+        return _tensor_mismatch(row, *parts, wide)
     if row.exact or not want.dtype.is_floating_point:
         same = (got == want) | ((got != got) & (want != want))
         return None if bool(same.all()) else _worst(got, want, ~same)

@@ -7,6 +7,7 @@ import torch
 from torch._ops import OpOverload
 
 from ptc.ops import opaque, registry
+from ptc.ops.complex_registry import all_complex_samples, complex_operators
 from ptc.ops.families import FAMILIES
 from ptc.support.diagnostics import CompileError
 
@@ -38,6 +39,7 @@ def sampled() -> set[OpOverload]:
 
 def test_every_core_operator_is_covered() -> None:
     covered = set(registry.lowered_operators()) | set(registry.decomposition_table())
+    covered |= set(complex_operators())
     refused = registry.refused_operators()
     core = core_operators()
     assert len(core) > 150
@@ -52,8 +54,6 @@ def test_core_refusals_are_the_known_ones() -> None:
     refused = {str(op) for op in core_operators() & set(registry.refused_operators())}
     assert refused == {
         "aten._adaptive_avg_pool2d_backward.default",
-        "aten._fft_c2r.default",
-        "aten._fft_r2c.default",
         "aten._local_scalar_dense.default",
         "aten.avg_pool2d_backward.default",
         "aten.convolution_backward.default",
@@ -69,6 +69,11 @@ def test_every_rule_has_samples() -> None:
     registered = {*registry.lowered_operators(), *registry.decomposed_operators()}
     without = {str(op) for op in registered - sampled()}
     assert not without
+
+
+def test_rules_for_complex_numbers_have_samples() -> None:
+    strangers = {str(op) for op in set(all_complex_samples()) - set(complex_operators())}
+    assert not strangers
 
 
 def test_samples_belong_to_rules() -> None:

@@ -12,6 +12,7 @@ from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.loops import interpreter
 from ptc.loops.verifier import verify
 from ptc.ops import registry
+from ptc.ops.complex_registry import all_complex_samples
 from ptc.ops.protocol import Sample
 from ptc.schedule.lower import lower
 from ptc.support.diagnostics import CompileError
@@ -23,6 +24,9 @@ _ROWS = [
     for op, rows in {**registry.all_samples(), **registry.decomposition_samples()}.items()
     for n, row in enumerate(rows)
 ]
+_COMPLEX = [
+    (op, n, row) for op, rows in all_complex_samples().items() for n, row in enumerate(rows)
+]
 _IDS = [sampling.sample_id(op, n, row) for op, n, row in _ROWS]
 
 
@@ -31,13 +35,18 @@ def decomposed(program: AtenProgram) -> AtenProgram:
     for node in program.graph.graph.nodes:
         node.meta.setdefault("val", None)
     return functionalise(
-        CapturedProgram(program.graph, program.inputs, program.outputs, program.fake_mode)
+        CapturedProgram(
+            program.graph, program.inputs, program.outputs, program.fake_mode, program.dims
+        )
     )
 
 
-def interpret(op: OpOverload, arguments: sampling.Arguments, dynamic: bool) -> list[torch.Tensor]:
+def interpret(
+    op: OpOverload, arguments: sampling.Arguments, dynamic: bool, split: bool
+) -> list[torch.Tensor]:
     program = sampling.single_call(op, arguments, dynamic=dynamic)
-    if registry.lowering(op) is None:
+    types = [n.dtype for n in program.graph.graph.output_node().meta["val"]]
+    if split or registry.lowering(op) is None:
         program = decomposed(program)
     sizes = sampling.sizes_of(program, arguments)
     loops = lower(program)
@@ -47,20 +56,29 @@ def interpret(op: OpOverload, arguments: sampling.Arguments, dynamic: bool) -> l
         for name, t in zip(loops.inputs, sampling.tensors_of(arguments), strict=True)
     }
     results = interpreter.run(loops, inputs, sizes=sizes)
-    types = [n.dtype for n in program.graph.graph.output_node().meta["val"]]
     return [to_torch(np.asarray(r), t) for r, t in zip(results, types, strict=True)]
 
 
-def check(op: OpOverload, row: Sample, *, dynamic: bool) -> None:
+def check(op: OpOverload, row: Sample, *, dynamic: bool, split: bool = False) -> None:
+    """`split`: by way of functionalisation, which takes complex numbers apart."""
     arguments = sampling.draw(row)
     expected = sampling.reference(op, arguments)
-    problem = sampling.mismatch(row, expected, interpret(op, arguments, dynamic))
+    problem = sampling.mismatch(row, expected, interpret(op, arguments, dynamic, split))
     assert problem is None, problem
 
 
 @pytest.mark.parametrize(("op", "number", "row"), _ROWS, ids=_IDS)
 def test_sample(op: OpOverload, number: int, row: Sample) -> None:
     check(op, row, dynamic=False)
+
+
+@pytest.mark.parametrize(
+    ("op", "row"),
+    [(op, row) for op, _, row in _COMPLEX],
+    ids=[sampling.sample_id(op, n, row) for op, n, row in _COMPLEX],
+)
+def test_complex_sample(op: OpOverload, row: Sample) -> None:
+    check(op, row, dynamic=False, split=True)
 
 
 # Dynamic runs are ten times as slow (torch's symbolic shapes), so the default run takes one row of
