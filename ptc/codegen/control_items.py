@@ -38,6 +38,7 @@ from ptc.graph.control import (
     TextVar,
     Var,
 )
+from ptc.graph.set_tables import TABLE_OPERATIONS
 from ptc.ops.dtypes import from_torch
 from ptc.support.diagnostics import InternalError
 
@@ -48,7 +49,7 @@ _CHANNELS = {
     "warning": "CHANNEL_WARNING",
 }
 #: Operations of numbers that never fail.
-_SURE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "not", "bool"})
+_SURE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "not", "bool", "hash_part", "hash_end"})
 _COLUMNS = 96
 
 
@@ -220,6 +221,8 @@ class ItemWriter:
             return [f"list_set({arguments});"]
         if op == "extend":
             return [checked(f"list_extend({arguments}, 0, {rest[0]}.count())")]
+        if op in TABLE_OPERATIONS and target is None:
+            return [checked(f"list_{op}({arguments})")]
         if op == "clear":
             return [f"list_clear({arguments});"]
         if op == "reverse":

@@ -30,6 +30,7 @@ from ptc.graph.control import (
     TextItem,
     walk,
 )
+from ptc.graph.set_tables import TABLE_OPERATIONS
 from ptc.ops.dtypes import from_torch
 
 
@@ -74,6 +75,8 @@ def _headers(entries: Sequence[AnyEntry]) -> tuple[list[str], list[str]]:
         declarations += [f"static const PrintOptions print_options = {options};", ""]
     for name in sorted({name for program in programs for name in tables_of(program.body)}):
         declarations += [*table(name), ""]
+    if any(isinstance(item, ListItem) and item.op in TABLE_OPERATIONS for item in items):
+        headers.append("ptc_control_set.h")
     if DataSized in kinds:
         headers.append("ptc_control_sized.h")
     return headers, declarations

@@ -151,7 +151,9 @@ class ListItem:
     (list of lists: their lengths), `flat` (list of lists: the elements of all), `stack` and `cat`
     (list, dim: a tensor), `find` (a list and a number or text, any number of times: the first index
     at which each of the lists has the element beside it, -1 if there is none; a NaN among them
-    fails the run). Indices are valid and not negative: the capture has tested them.
+    fails the run), `pick` (list, list of indices: a new list), and those on the table of a set
+    (`set_tables.TABLE_OPERATIONS`). Indices are valid and not negative: the capture has tested
+    them.
     """
 
     op: str
@@ -277,8 +279,9 @@ Item = (
 
 #: Operations of `Compute` -> number of operands. The arithmetic ones take int, float and bool as
 #: Python does (bool counts as int); comparisons give bool; `int`, `float`, `bool` convert; `select`
-#: is `a if c else b`; `power` is a power of floats that is infinite or NaN where Python raises; the
-#: rest are functions of `math` with its results.
+#: is `a if c else b`; `power` is a power of floats that is infinite or NaN where Python raises;
+#: `hash_part` and `hash_end` make the hash of a tuple (`set_tables`); the rest are functions of
+#: `math` with its results.
 OPERATIONS: Mapping[str, int] = {
     "add": 2, "sub": 2, "mul": 2, "truediv": 2, "floordiv": 2, "mod": 2, "pow": 2,
     "power": 2, "neg": 1, "pos": 1, "abs": 1, "invert": 1,
@@ -293,6 +296,7 @@ OPERATIONS: Mapping[str, int] = {
     "math.isfinite": 1, "math.isqrt": 1, "math.gcd": 2, "math.degrees": 1, "math.radians": 1,
     "math.erf": 1, "math.erfc": 1, "math.cbrt": 1, "math.exp2": 1, "math.asinh": 1,
     "math.acosh": 1, "math.atanh": 1, "math.remainder": 2,
+    "hash": 1, "hash_part": 2, "hash_end": 2,
 }  # fmt: skip
 
 #: Operators of `DataSized`: what eager's operator of that name computes.

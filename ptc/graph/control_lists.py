@@ -1,17 +1,26 @@
-"""What the operation `find` of `ListItem` means: on Python's lists, as text, and which operands it
-takes.
+"""What operations of `ListItem` mean on Python's lists. Of `find` also the text, and which operands
+it takes.
 
 Takes items and values, knows nothing of programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ptc.graph.control import ListItem, ListVar, NumberKind, NumberVar, TextVar
 from ptc.graph.control_operations import kind_of_number
 from ptc.graph.control_types import var_type
+from ptc.graph.set_tables import TABLE_OPERATIONS
+
+#: Operations that give a new list, or are on the table of a set.
+LIST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "lengths": lambda lists: [len(inner) for inner in lists],
+    "flat": lambda lists: [value for inner in lists for value in inner],
+    "pick": lambda values, places: [values[place] for place in places],
+    **{op: known.function for op, known in TABLE_OPERATIONS.items()},
+}
 
 
 def index_of_row(args: Sequence[Any]) -> int | None:

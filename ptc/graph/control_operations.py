@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ptc.graph.control import OPERATIONS, NumberKind
+from ptc.graph.set_tables import hash_end, hash_part
 
 INT, FLOAT, BOOL = NumberKind.INT, NumberKind.FLOAT, NumberKind.BOOL
 
@@ -34,6 +35,13 @@ def power(base: float, exponent: float) -> float:
         return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
 
 
+def number_hash(number: float) -> int:
+    """`hash(number)`, which for a NaN is that of the object."""
+    if number != number:
+        raise ValueError("the hash of a NaN")
+    return hash(number)
+
+
 _NAMED: Mapping[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
     "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow,
@@ -44,6 +52,7 @@ _NAMED: Mapping[str, Callable[..., Any]] = {
     "gt": operator.gt, "ge": operator.ge, "not": operator.not_,
     "int": int, "float": float, "bool": bool, "round": round, "round_to": round,
     "min": min, "max": max, "select": lambda condition, a, b: a if condition else b,
+    "hash": number_hash, "hash_part": hash_part, "hash_end": hash_end,
 }  # fmt: skip
 
 #: Operation -> the Python function that it is.
@@ -53,12 +62,14 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 _ARITHMETIC = frozenset({"add", "sub", "mul", "floordiv", "mod", "neg", "pos", "abs"})
 _BITWISE = frozenset({"and", "or", "xor"})
-_INTEGER = frozenset({"invert", "lshift", "rshift", "math.isqrt", "math.gcd"})
+_INTEGER = frozenset(
+    {"invert", "lshift", "rshift", "math.isqrt", "math.gcd", "hash_part", "hash_end"}
+)
 _CHOICE = frozenset({"min", "max", "select"})
 _FIXED: Mapping[str, NumberKind] = {
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "not", "bool"), BOOL),
     **dict.fromkeys(("math.isnan", "math.isinf", "math.isfinite"), BOOL),
-    **dict.fromkeys(("int", "round", "math.floor", "math.ceil", "math.trunc"), INT),
+    **dict.fromkeys(("int", "round", "math.floor", "math.ceil", "math.trunc", "hash"), INT),
     **dict.fromkeys(("truediv", "float", "power"), FLOAT),
 }
 

@@ -43,7 +43,7 @@ from ptc.graph.control import (
     While,
 )
 from ptc.graph.control_coverage import AGAIN, Coverage
-from ptc.graph.control_lists import index_of_row
+from ptc.graph.control_lists import LIST_FUNCTIONS, index_of_row
 from ptc.graph.control_operations import FUNCTIONS, kind_of_number, type_of_kind
 from ptc.graph.control_parts import placeholders_of
 from ptc.graph.control_texts import TEXT_OPERATIONS
@@ -436,16 +436,16 @@ class _Interpreter:
                 result = args[0] + args[1]
             case "same":
                 result = args[0] is args[1]
-            case "lengths":
-                result = [len(inner) for inner in args[0]]
-            case "flat":
-                result = [value for inner in args[0] for value in inner]
             case "stack" | "cat":
                 result = getattr(torch, item.op)(args[0], args[1])
             case "find":
                 result = index_of_row(args)
                 if result is None:
                     raise NanKey("a NaN is used as a key")
+            case _ if item.op in LIST_FUNCTIONS:
+                result = LIST_FUNCTIONS[item.op](*args)
+                if item.target is None:
+                    return
             case _:
                 raise _fault(f"there is no list operation `{item.op}`")
         assert item.target is not None

@@ -80,6 +80,7 @@ from ptc.graph.control_types import (
     var_type,
 )
 from ptc.graph.program import InputKind
+from ptc.graph.set_tables import TABLE_OPERATIONS
 from ptc.graph.symbols import symbols_of
 from ptc.graph.types import type_text
 from ptc.support.diagnostics import InternalError, Location
@@ -337,6 +338,9 @@ class _Verifier:
         if len(form) != len(args):
             raise _Fault(f"{item.op} with {len(args)} operands, expected {len(form)}")
         owner = _list(args[0])
+        table = TABLE_OPERATIONS.get(item.op)
+        if table is not None and not _same_list(_INTS, owner):
+            raise _Fault(f"`{owner.name}`, a {var_type(owner)}, is no table of a set")
         for what, arg in zip(form, args, strict=True):
             match what:
                 case "list":
@@ -344,14 +348,17 @@ class _Verifier:
                         raise _Fault(f"{_shown(arg)} is no {var_type(owner)}")
                 case "index":
                     _want(arg, INT)
+                case "indices":
+                    if not _same_list(_INTS, arg):
+                        raise _Fault(f"{_shown(arg)} is no {var_type(_INTS)}")
                 case _:
                     _verify_element(owner, arg)
         if target is None:
             return defined
         self._writable(target.name)
-        if item.op == "length":
+        if item.op == "length" or (table is not None and table.result == "int"):
             _want(target, INT)
-        elif item.op == "same":
+        elif item.op == "same" or (table is not None and table.result == "bool"):
             _want(target, BOOL)
         elif item.op in ("lengths", "flat"):
             _verify_unnested(item.op, owner, target)
@@ -434,10 +441,15 @@ _LIST_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "flat": ("list",),
     "stack": ("list", "index"),
     "cat": ("list", "index"),
+    "pick": ("list", "indices"),
+    **{op: ("list", *known.args) for op, known in TABLE_OPERATIONS.items()},
 }
-_WITH_TARGET = frozenset(_LIST_ARGUMENTS) - {
-    "append", "extend", "insert", "set", "clear", "reverse",
-}  # fmt: skip
+_WITH_TARGET = (
+    frozenset(_LIST_ARGUMENTS)
+    - {"append", "extend", "insert", "set", "clear", "reverse"}
+    - {op for op, known in TABLE_OPERATIONS.items() if known.result is None}
+)
+_INTS = ListVar("", INT)
 
 
 def _tested(item: Compute, defined: Defined) -> Defined:

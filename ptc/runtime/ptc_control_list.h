@@ -196,6 +196,16 @@ template <class T> inline int list_slice(Control* c, List<T>* to, List<T> from, 
 template <class T> inline int list_concat(Control* c, List<T>* to, List<T> first, List<T> second) {
   return list_join(c, to, first, 0, first.count(), second);
 }
+// `to` = the elements of `from` at these positions.
+template <class T> inline int list_pick(Control* c, List<T>* to, List<T> from, List<int64_t> positions) {
+  List<T> made = {};
+  int status = list_create(c, &made);
+  for (int64_t i = 0; i < positions.count() && !status; ++i)
+    status = list_append(c, made, from.items()[positions.items()[i]]);
+  if (!status) move(c, to, &made);
+  drop(c, &made);
+  return status;
+}
 // `to` = the lengths of the lists in `from`.
 template <class T> inline int list_lengths(Control* c, List<int64_t>* to, List<List<T>> from) {
   List<int64_t> made = {};

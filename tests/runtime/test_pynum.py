@@ -16,6 +16,7 @@ import pytest
 
 from ptc.graph.control import OPERATIONS
 from ptc.graph.control_operations import power
+from ptc.graph.set_tables import hash_end, hash_part
 from tests.runtime import native
 from tests.runtime.conftest import Builder
 
@@ -35,10 +36,18 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "gt": operator.gt, "ge": operator.ge, "not": operator.not_,
     "int": int, "float": float, "bool": bool, "round": round, "round_to": round,
     "min": min, "max": max, "select": lambda c, a, b: a if c else b, "power": power,
+    "hash": lambda a: complex(a) if a != a else hash(a),  # of a NaN there is none
+    "hash_part": hash_part, "hash_end": hash_end,
 }  # fmt: skip
-BITS = {"invert", "and", "or", "xor", "lshift", "rshift", "math.isqrt", "math.gcd"}
+BITS = {
+    "invert", "and", "or", "xor", "lshift", "rshift", "math.isqrt", "math.gcd", "hash_part",
+    "hash_end",
+}  # fmt: skip
 GIVES_BOOL = {"eq", "ne", "lt", "le", "gt", "ge", "not", "bool"}
-GIVES_INT = {"int", "round", "math.floor", "math.ceil", "math.trunc", "math.isqrt", "math.gcd"}
+GIVES_INT = {
+    "int", "round", "math.floor", "math.ceil", "math.trunc", "math.isqrt", "math.gcd", "hash",
+    "hash_part", "hash_end",
+}  # fmt: skip
 
 
 def python(op: str) -> Callable[..., Any]:

@@ -18,6 +18,16 @@ from ptc.capture.interpreter.operators import (
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.mappings import DictValue, DictViewValue, SetValue
+from ptc.capture.values.set_history import (
+    GROWN,
+    History,
+    Ordered,
+    Other,
+    changed,
+    cleared,
+    combined,
+    of_real,
+)
 
 _NOT_IMPLEMENTED = ConstantValue(NotImplemented)
 _ordered = collections.OrderedDict
@@ -259,8 +269,22 @@ def _dict_repr(vm: Machine, self: Value) -> Value:
 # -- sets ---------------------------------------------------------------------------------------
 
 
+def _like_set(vm: Machine, cls: type, iterable: Value) -> SetValue:
+    """The set of the elements of an iterable."""
+    other = _other(vm, iterable, None)
+    if other.ordered is not None:
+        return _set_value(other.ordered.copied(), cls)
+    if other.is_dict and _all_constant(other.elements):
+        return _set_value(other.as_set(), cls)
+    known = GROWN if set_elements(vm, iterable) is None and not other.is_dict else None
+    return SetValue(other.elements, cls, history=known)
+
+
 def _make_set(vm: Machine, cls: type, iterable: Value | None) -> Value:
-    result = SetValue(distinct(vm, [] if iterable is None else vm.unpack(iterable)), cls)
+    if iterable is None:
+        result = SetValue({}, cls)
+    else:
+        result = _like_set(vm, cls, iterable)
     if cls is frozenset and result.is_constant():
         return ConstantValue(result.constant())
     return result
@@ -293,7 +317,11 @@ def _discard(vm: Machine, self: Value, value: Value) -> None:
     vm.settle_presence(target.elements)
     hashed = vm.key_in(target.elements, value)
     if hashed in target.elements:
-        target.assign(vm, {k: v for k, v in target.elements.items() if k != hashed})
+        known = Ordered.of(target.history, target.elements)
+        if known is not None:
+            known.discard(hashed)
+        rest = {k: v for k, v in target.elements.items() if k != hashed}
+        target.assign(vm, rest, known.history if known is not None else None)
 
 
 @builtin(set.remove)
@@ -306,22 +334,30 @@ def _remove(vm: Machine, self: Value, value: Value) -> None:
 @builtin(set.pop)
 def _set_pop(vm: Machine, self: Value) -> Value:
     target = _as_set(self)
+    if vm.order_by_data(target):
+        return vm.call_builtin(set.pop, [self], {})
     if not target.truth(vm):
         raise vm.exception(KeyError, "pop from an empty set")
-    value = target.ordered(vm)[0]
-    _discard(vm, self, value)
+    known = Ordered.of(target.history, target.elements)
+    if known is None:
+        value = target.ordered(vm)[0]
+        _discard(vm, self, value)
+        return value
+    value = known.pop()
+    target.assign(vm, known.elements, known.history)
     return value
 
 
 @builtin(set.clear)
 def _set_clear(vm: Machine, self: Value) -> None:
-    _as_set(self).assign(vm, {})
+    target = _as_set(self)
+    target.assign(vm, {}, cleared(target.history))
 
 
 @builtin(set.copy)
 def _set_copy(vm: Machine, self: Value) -> Value:
     vm.settle_presence(_as_set(self).elements)
-    return SetValue(dict(_as_set(self).elements))
+    return _like_set(vm, set, self)
 
 
 def _elements(vm: Machine, value: Value) -> dict[Any, Value]:
@@ -349,23 +385,70 @@ def _combine(
     return {**(left if name == "union" else own), **others}
 
 
+def _all_constant(elements: dict[Any, Value]) -> bool:
+    return all(value.is_constant() for value in elements.values())
+
+
+def _set_value(known: Ordered, klass: type) -> SetValue:
+    return SetValue(known.elements, klass, history=known.history)
+
+
+def _history(value: Value) -> History | None:
+    """How a set came to be; of a view there is nothing to know."""
+    if isinstance(value, SetValue):
+        return value.history
+    if isinstance(value, ConstantValue) and isinstance(value.value, (frozenset, set)):
+        return of_real(value.value)
+    return None
+
+
+def _other(vm: Machine, value: Value, self: Value | None) -> Other:
+    """What a method of the set `self` takes."""
+    elements = _elements(vm, value)
+    if issubclass(value.cls, (set, frozenset)):
+        return Other(elements, Ordered.of(_history(value), elements), same=value is self)
+    return Other(elements, is_dict=value.cls is dict)
+
+
 def _set_method(name: str, in_place: bool) -> Any:
     def method(vm: Machine, self: Value, *others: Value) -> Value:
-        result = dict(_elements(vm, self))
-        for other in others:
-            is_set = issubclass(other.cls, (set, frozenset))
-            result = _combine(vm, name, result, _elements(vm, other), is_set)
+        mine = _elements(vm, self)
+        result, known = dict(mine), Ordered.of(_history(self), mine)
+        if known is not None and not in_place and not others:
+            known = known.copied()
+        for number, value in enumerate(others):
+            other = _other(vm, value, self)
+            is_set = issubclass(value.cls, (set, frozenset))
+            fixed = in_place or (number > 0 and name in ("union", "difference"))
+            known = _followed(name, known, other, is_set, fixed)
+            result = _combine(vm, name, result, other.elements, is_set)
         if in_place:
-            _as_set(self).assign(vm, result)
+            _assign(vm, self, result, known)
             return ConstantValue(None)
-        return _like(self, result)
+        return _like(self, result, known)
 
     return method
 
 
-def _like(model: Value, elements: dict[Any, Value]) -> Value:
+def _followed(
+    name: str, known: Ordered | None, other: Other, is_set: bool, in_place: bool
+) -> Ordered | None:
+    """The order of what a method makes, if it is known."""
+    if known is None or (is_set and other.ordered is None) or not _all_constant(other.elements):
+        return None
+    return (changed if in_place else combined)(name, known, other)
+
+
+def _assign(vm: Machine, target: Value, elements: dict[Any, Value], known: Ordered | None) -> None:
+    if known is None:
+        _as_set(target).assign(vm, elements)
+    else:
+        _as_set(target).assign(vm, known.elements, known.history)
+
+
+def _like(model: Value, elements: dict[Any, Value], known: Ordered | None) -> Value:
     klass = frozenset if issubclass(model.cls, frozenset) else set
-    result = SetValue(elements, klass)
+    result = SetValue(elements, klass, history=None) if known is None else _set_value(known, klass)
     if klass is frozenset and result.is_constant():
         return ConstantValue(result.constant())
     return result
@@ -376,11 +459,18 @@ def _set_operator(name: str, in_place: bool) -> Any:
         left, right = set_elements(vm, self), set_elements(vm, other)
         if left is None or right is None:
             return _NOT_IMPLEMENTED
+        known = _followed(
+            name,
+            Ordered.of(_history(self), left),
+            Other(right, Ordered.of(_history(other), right), same=other is self),
+            True,
+            in_place,
+        )
         result = _combine(vm, name, left, right, True)
         if in_place:
-            _as_set(self).assign(vm, result)
+            _assign(vm, self, result, known)
             return self
-        return _like(self, result)
+        return _like(self, result, known)
 
     return method
 

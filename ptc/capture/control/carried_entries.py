@@ -39,7 +39,9 @@ class CarriedEntries:
         if entries.is_held(before):
             return True
         if not entries.holdable(owner) or (
-            not entries.is_held(content) and list(before) == list(content)
+            not entries.is_held(content)
+            and list(before) == list(content)
+            and not self._moved(owner)
         ):
             return False
         self._hold(owner, self._items_left(owner))
@@ -61,13 +63,14 @@ class CarriedEntries:
             self._lists.form(column, its, what)
             for column, its in zip(mine, self._columns(left), strict=True)
         ]
-        if self._is_form(now) and all(form is None for form in forms):
+        known = entries.has_known_order(left) or not entries.has_known_order(now)
+        if self._is_form(now) and all(form is None for form in forms) and known:
             return None
         made: list[Any] = [
             self._fresh(column) if form is None else form
             for column, form in zip(mine, forms, strict=True)
         ]
-        return entries.like(now, made)
+        return entries.like((now, left), made)
 
     def _fresh(self, column: Any) -> lists.DataListValue:
         form = column.state.form
@@ -85,6 +88,17 @@ class CarriedEntries:
         for column, its in zip(mine, self._columns(content), strict=True):
             self._lists.note_alias(column, its)
 
+    def _moved(self, owner: Any) -> bool:
+        """Whether the elements of a set lie elsewhere after the iteration."""
+        if not hasattr(owner, entries.HISTORY) or not entries.has_known_order(owner):
+            return False
+        return self._history_left(owner) != owner.history
+
+    def _history_left(self, owner: Any) -> Any:
+        cells = self._lists.again.cells if self._lists.again is not None else {}
+        cell = cells.get(Place("attribute", owner, entries.HISTORY).key())
+        return owner.history if cell is None else cell[1]
+
     # -- after an iteration --------------------------------------------------------------------
 
     def _items_left(self, value: Any) -> list[list[Any]]:
@@ -99,4 +113,5 @@ class CarriedEntries:
         content = content if cell is None else cell[1]
         if entries.is_held(content):
             return entries.lists_in(content)
-        return list(entries.columns_as_lists(self._vm, value, content))
+        history = getattr(value, entries.HISTORY, None) and self._history_left(value)
+        return list(entries.columns_as_lists(self._vm, value, content, history))

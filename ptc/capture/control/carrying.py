@@ -302,6 +302,10 @@ class Carried:
         journal, before = self.vm.journal, place.read()
         if place.kind == "attribute" and place.name == "__class__":
             return  # see `_holds_list`
+        if place.kind == "attribute" and place.name == entries.HISTORY:
+            if entries.is_held(entries.content_of(place.owner)) and content != before:
+                raise Uncarriable(self.context, "a set whose order is not known any more")
+            return
         if place.kind == "attribute":
             yield Location(
                 key,
@@ -324,6 +328,8 @@ class Carried:
         elif place.kind == "mode":
             if before != content:
                 raise Uncarriable(self.context, "a state of torch (gradient mode, autocast)")
+        elif place.kind == "list" and entries.is_dropped(self.vm, place.owner):
+            return
         elif place.kind == "list":
             if self._holds_list(key, place, before, content):
                 return

@@ -1,4 +1,4 @@
-"""Iterators over dictionaries whose number of entries data decides.
+"""Iterators over dictionaries and sets whose number of entries data decides.
 
 One goes by position, which is where CPython's is for as long as no entry is taken out. `grown` and
 `shrunk` say whether entries may have been put in or taken out since it began; where they cannot,
@@ -16,7 +16,9 @@ from ptc.capture.values.iterators import IteratorValue
 
 if TYPE_CHECKING:
     from ptc.capture.control.dicts import DataDictValue
+    from ptc.capture.control.lists import DataListValue
     from ptc.capture.control.machine import ControlMachine
+    from ptc.capture.control.sets import DataSetValue
 
 _YES, _NO = ConstantValue(True), ConstantValue(False)
 _ONE = ConstantValue(1)
@@ -70,10 +72,13 @@ class DataDictIterator(IteratorValue):
         ordered = issubclass(self.mapping.klass, collections.OrderedDict)
         if not ordered:
             self._require_unchanged(vm, "dictionary changed size during iteration")
+        elif vm.truth(vm.compare("<", self.position, self.total)):
+            self._require_unchanged(vm, "OrderedDict mutated during iteration")
+        return self._following(vm)
+
+    def _following(self, vm: ControlMachine) -> Value | None:
         if not vm.truth(vm.compare("<", self.position, self.total)):
             return None
-        if ordered:
-            self._require_unchanged(vm, "OrderedDict mutated during iteration")
         index = self._index(vm)
         found = self._part(vm, index)
         vm.journal.assign(self, "position", vm.binary("+", self.position, _ONE))
@@ -85,7 +90,8 @@ class DataDictIterator(IteratorValue):
         if vm.truth(vm.compare("!=", vm.length(self.mapping), self.total)):
             raise vm.exception(RuntimeError, message)
         if vm.truth(self.shrunk):
-            vm.not_supported("entries of a dictionary are replaced while it is iterated over")
+            what = "elements of a set" if self.mapping.klass is set else "entries of a dictionary"
+            vm.not_supported(f"{what} are replaced while it is iterated over")
 
     def _index(self, vm: ControlMachine) -> Value:
         if not self.backward:
@@ -102,3 +108,30 @@ class DataDictIterator(IteratorValue):
 
     def element(self, vm: ControlMachine, position: Value) -> Value:
         raise AssertionError("see `next`")
+
+
+class DataSetIterator(DataDictIterator):
+    """Over a set: `ordered` are its elements as they were when it was made, in order."""
+
+    __slots__ = ("ordered",)
+
+    def __init__(self, owner: DataSetValue, total: Value, ordered: DataListValue) -> None:
+        super().__init__(owner, "keys", False, total)  # type: ignore[arg-type]
+        self.ordered = ordered
+
+    @staticmethod
+    def over(vm: ControlMachine, owner: DataSetValue, ordered: DataListValue) -> DataSetIterator:
+        made = DataSetIterator(owner, vm.length(owner), ordered)
+        vm.journal.put(vm.lists.iterators, id(made), made)
+        return made
+
+    @property
+    def cls(self) -> type:
+        return type(iter(set()))
+
+    def next(self, vm: ControlMachine) -> Value | None:  # type: ignore[override]
+        self._require_unchanged(vm, "Set changed size during iteration")
+        return self._following(vm)
+
+    def _part(self, vm: ControlMachine, index: Value) -> Value:
+        return self.ordered.element(vm, index)

@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.control import list_methods, lists, strings
 from ptc.capture.control.data_keys import find, is_there, required
 from ptc.capture.control.dicts import DataDictValue, as_pairs, is_dict, is_view
-from ptc.capture.control.list_forms import NumberForm
 from ptc.capture.control.list_positions import longer
 from ptc.capture.control.lists import DataListValue
-from ptc.capture.control.sets import DataSetValue, is_set
+from ptc.capture.control.sets import (
+    DataSetValue,
+    as_data,
+    combine_by_data,
+    empty_table,
+    held,
+    is_set,
+    note_order,
+    order_by_data,
+    take_by_data,
+)
 from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
@@ -23,7 +32,6 @@ from ptc.capture.polyfills import data_dicts, data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.mappings import DictValue, DictViewValue, SetValue
-from ptc.graph.control import NumberKind
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -54,6 +62,12 @@ def call(
     consumes = list_methods.consumes(function)
     if args and (handler is not None or takes is not None or consumes):
         args = [vm.settle(arg) for arg in args]
+        if function in (set.discard, set.remove) and len(args) == 2:
+            take_by_data(vm, *args)
+        if id(function) in _combining_functions:
+            combine_by_data(vm, args)
+        if consumes and isinstance(args[0], SetValue):
+            order_by_data(vm, args[0])
         if consumes and isinstance(args[0], DataSetValue) and (len(args) == 1 or function is sum):
             return _consumed(vm, function, args, kwargs)
         if handler is None or not isinstance(args[0], (DataDictValue, DataSetValue)):
@@ -289,7 +303,7 @@ def _remove(vm: ControlMachine, self: DataSetValue, value: Value) -> None:
 
 @_method(set.pop)
 def _set_pop(vm: ControlMachine, self: DataSetValue) -> Value:
-    return self.iterate(vm)
+    return self.pop_first(vm)
 
 
 @_method(set.copy)
@@ -301,19 +315,45 @@ def _set_copy(vm: ControlMachine, self: DataSetValue) -> Value:
 def _set(vm: ControlMachine, iterable: Value) -> Value:
     if isinstance(iterable, DataSetValue):
         return iterable.copied(vm)
+    if iterable.cls is dict:
+        return vm.call(vm.wrap_fixed(data_dicts.set_of), [iterable])
     return vm.call(vm.wrap_fixed(data_dicts.add_all), [SetValue(), iterable])
 
 
 @builtin(data_dicts.elements)
-def _elements(vm: ControlMachine, values: Value) -> Value:
+def _elements(vm: ControlMachine, values: Value, target: Value | None = None) -> Value:
+    if target is not None and is_set(target):
+        note_order(vm, target, values)
     if isinstance(values, DataSetValue):
-        return lists.copied(vm, values.key_list)
+        return values.in_any_order(vm)
     if isinstance(values, SetValue):
-        vm.settle_presence(values.elements)
-        return vm.list(list(values.elements.values()))
+        return _elements(vm, as_data(vm, values), target)
     if isinstance(values, ConstantValue) and isinstance(values.value, frozenset):
         return vm.list([ConstantValue(one) for one in values.value])
     return values
+
+
+@builtin(data_dicts.reserve)
+def _reserve(vm: ControlMachine, target: Value, other: Value) -> Value:
+    one = held(vm, target)
+    if is_set(other):
+        its = as_data(vm, other)
+        one.change_table(vm, "reserve", vm.length(its))
+        fits = one.is_ordered and its.is_ordered
+        return one.table(vm).fits(its.table(vm)) if fits else ConstantValue(False)
+    if other.cls is dict:
+        one.change_table(vm, "reserve", vm.length(other))
+    return ConstantValue(False)
+
+
+@builtin(data_dicts.take_over)
+def _take_over(vm: ControlMachine, target: Value, other: Value) -> None:
+    held(vm, target).take(vm, as_data(vm, other))
+
+
+@builtin(data_dicts.tidy)
+def _tidy(vm: ControlMachine, target: Value) -> None:
+    held(vm, target).change_table(vm, "tidy")
 
 
 def _combining(name: str) -> Any:
@@ -323,8 +363,11 @@ def _combining(name: str) -> Any:
         if self.cls is not set:
             raise GraphBreak("PTC-B006", f"data decides how many elements {self.describe()} gets")
         result: Value = self
-        for other in others:
-            result = vm.call(vm.wrap_fixed(polyfill), [result, other])
+        for number, other in enumerate(others):
+            if number and name in ("union", "difference"):
+                _changing(name)(vm, result, other)
+            else:
+                result = vm.call(vm.wrap_fixed(polyfill), [result, other])
         return result if others else vm.call(vm.getattr(self, "copy"), [])
 
     return method
@@ -354,6 +397,7 @@ _OPERATIONS = (
     ("union", "or"), ("intersection", "and"), ("difference", "sub"),
     ("symmetric_difference", "xor"),
 )  # fmt: skip
+_combining_functions: set[int] = set()  # that make a set of several, or change one by others
 for _name, _symbol in _OPERATIONS:
     _whole, _part = _combining(_name), _changing(_name)
     _update_name = "update" if _name == "union" else f"{_name}_update"
@@ -364,6 +408,10 @@ for _name, _symbol in _OPERATIONS:
             _operator(_whole, False)
         )
         _method(getattr(set, f"__i{_symbol}__"), of=_table)(_operator(_part, True))
+    _combining_functions |= {
+        id(getattr(set, name))
+        for name in (_name, _update_name, f"__{_symbol}__", f"__i{_symbol}__")
+    }
 
 
 def _relating(polyfill: Any) -> Any:
@@ -384,12 +432,12 @@ for _name, _relation in _RELATIONS.items():
 
 
 def _as_set(vm: ControlMachine, value: Any) -> Value:
-    """A set with the elements of a view, or of another iterable; a set itself."""
+    """A set, in an order that is not known, with the elements of a view, or of another iterable; a
+    set itself."""
     if is_view(value) and value.kind != "values":
         mapping = value.mapping
-        return DataSetValue(
-            lists.copied(vm, mapping.key_list if value.kind == "keys" else as_pairs(mapping))
-        )
+        keys = mapping.key_list if value.kind == "keys" else as_pairs(mapping)
+        return DataSetValue(lists.copied(vm, keys), empty_table(vm), None)
     if isinstance(value, DictViewValue):
         elements = set_elements(vm, value)
         assert elements is not None
@@ -399,6 +447,24 @@ def _as_set(vm: ControlMachine, value: Any) -> Value:
 
 def _of_views(handler: Any) -> Any:
     return lambda vm, self, other: handler(vm, _as_set(vm, self), _as_set(vm, other))
+
+
+def _combining_views(name: str) -> Any:
+    """An operator of a view, with the set that CPython makes of it first."""
+    polyfill = getattr(data_dicts, f"view_{name}")
+
+    def method(vm: ControlMachine, self: Any, other: Value) -> Value:
+        views = isinstance(self, DictViewValue) and isinstance(other, DictViewValue)
+        if not isinstance(self, DictViewValue):
+            return ConstantValue(NotImplemented)
+        if views and name == "intersection":
+            return vm.call(vm.wrap_fixed(data_dicts.views_in_common), [self, other])
+        if views and name == "symmetric_difference" and self.kind == "items":
+            return _combining(name)(vm, _as_set(vm, self), _as_set(vm, other))
+        whole = self.kind == "keys" and self.mapping.cls is dict and name != "intersection"
+        return vm.call(vm.wrap_fixed(polyfill), [self.mapping if whole else self, other])
+
+    return method
 
 
 def _comparing(op: str) -> Any:
@@ -412,7 +478,7 @@ def _comparing(op: str) -> Any:
 
 for _class in (type({}.keys()), type({}.items())):
     for _name, _symbol in _OPERATIONS:
-        _method(getattr(_class, f"__{_symbol}__"), of=_TAKERS)(_of_views(_combining(_name)))
+        _method(getattr(_class, f"__{_symbol}__"), of=_TAKERS)(_combining_views(_name))
     for _name in ("==", "!=", "<", "<=", ">", ">="):
         _method(getattr(_class, COMPARE[_name][0]), of=_TAKERS)(_comparing(_name))
     _method(_class.isdisjoint, of=_TAKERS)(_of_views(_RELATIONS["isdisjoint"]))
@@ -421,7 +487,7 @@ for _class in (type({}.keys()), type({}.items())):
 # -- all elements of a set ------------------------------------------------------------------------
 
 #: What takes the elements of a set and shows nothing of their order, without a `key`.
-_ORDERLESS = (sorted, min, max, any, all)
+_ORDERLESS = (sorted, min, max, any, all, sum)
 
 
 def _consumed(
@@ -429,8 +495,7 @@ def _consumed(
 ) -> Value:
     """A builtin that goes through all elements of a set."""
     values: Any = args[0]
-    form = values.key_list.state.form
-    exact = isinstance(form, NumberForm) and form.kind is not NumberKind.FLOAT
-    if "key" in kwargs or not (function in _ORDERLESS or (function is sum and exact)):
-        return values.iterate(vm)
-    return vm.call_builtin(function, [lists.copied(vm, values.key_list), *args[1:]], kwargs)
+    rounds = function is sum and values.holds_floats
+    shows_order = "key" in kwargs or function not in _ORDERLESS or rounds
+    elements = values.in_order(vm) if shows_order else values.in_any_order(vm)
+    return vm.call_builtin(function, [elements, *args[1:]], kwargs)

@@ -1,5 +1,6 @@
 """What dictionaries and sets have in common whose number of entries data decides: their content is
-one or two run-time lists, from the moment on in which they become such.
+two run-time lists, from the moment on in which they become such: keys and values, or elements and
+the table of the set.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import data_keys, lists
+from ptc.capture.control import data_keys, lists, set_order
 from ptc.capture.control.keys import DataKey, decided_by_data
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.questions import NumberTruth
@@ -16,11 +17,14 @@ from ptc.capture.values.births import born
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.set_history import GROWN, History
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 _MOST_DATA_KEYS = 2  # of known entries
+HISTORY = "history"
+_ITS_OWN: Any = object()
 #: Where a container has its lists: like no key.
 KEYS, VALUES = IdentityKey(ConstantValue("keys")), IdentityKey(ConstantValue("values"))
 #: The class of a container of known entries -> that of one whose number of entries data decides.
@@ -65,9 +69,21 @@ def content_of(owner: Any) -> dict[Any, Any]:
     return owner.entries if hasattr(owner, "entries") else owner.elements
 
 
-def columns_of(owner: Any, entries: dict[Any, Any]) -> tuple[list[Any], ...]:
-    """Known entries of a container as items of the lists that it would be of."""
-    return data_keys.columns_of(entries, 2 if hasattr(owner, "entries") else 1)
+def columns_of(
+    owner: Any, entries: dict[Any, Any], history: Any = _ITS_OWN
+) -> tuple[list[Any], ...]:
+    """Known entries of a container as items of the lists that it would be of. `history`: of a set,
+    where it is not the one that it has now."""
+    if hasattr(owner, "entries"):
+        return data_keys.columns_of(entries, 2)
+    known = owner.history if history is _ITS_OWN else history
+    table = set_order.table_items(known, list(entries.values()))
+    return (*data_keys.columns_of(entries, 1), table)
+
+
+def history_of(owner: Any) -> History | None:
+    """What is known of the order of a set once variables hold it; of a dictionary, nothing."""
+    return GROWN if set_order.is_known(getattr(owner, "history", None)) else None
 
 
 def note_birth(vm: ControlMachine, value: Any) -> None:
@@ -78,9 +94,11 @@ def note_birth(vm: ControlMachine, value: Any) -> None:
         vm.lists.references.born(content_of(value))
 
 
-def columns_as_lists(vm: ControlMachine, owner: Any, entries: dict[Any, Any]) -> list[ListValue]:
+def columns_as_lists(
+    vm: ControlMachine, owner: Any, entries: dict[Any, Any], history: Any = _ITS_OWN
+) -> list[ListValue]:
     """The lists that a container of known entries would be of."""
-    made = [ListValue(items) for items in columns_of(owner, entries)]
+    made = [ListValue(items) for items in columns_of(owner, entries, history)]
     for number, column in enumerate(made):
         vm.lists.references.part(column, content_of(owner), number)
     return made
@@ -92,7 +110,10 @@ def become(vm: ControlMachine, owner: Any) -> list[ListValue]:
     made = columns_as_lists(vm, owner, entries)
     for column in made:
         column.items.born = born(entries)  # type: ignore[attr-defined]
-    vm.journal.replace_dict(entries, dict(zip((KEYS, VALUES), made, strict=False)))
+        vm.lists.columns[id(column.items)] = (column.items, entries)
+    vm.journal.replace_dict(entries, dict(zip((KEYS, VALUES), made, strict=True)))
+    if hasattr(owner, HISTORY):
+        vm.journal.assign(owner, HISTORY, history_of(owner))
     vm.journal.assign(owner, "__class__", HELD_AS[type(owner)])
     return made
 
@@ -106,12 +127,12 @@ def hold(vm: ControlMachine, owner: Any, *entry: Value) -> bool:
     if not decided_by_data(entry[0]):
         return False
     try:
-        for column, part in zip(columns_of(owner, known), entry, strict=True):
+        for column, part in zip(columns_of(owner, known), entry, strict=False):
             lists.common_form(vm, [[*column, part]])
     except lists.Unlistable:
         return False
-    for column, part in zip(become(vm, owner), entry, strict=True):
-        lists.hold(vm, column, [[part]])
+    for number, column in enumerate(become(vm, owner)):
+        lists.hold(vm, column, [[*entry[number : number + 1]]])
     return True
 
 
@@ -131,10 +152,13 @@ def alike(values: Sequence[Any]) -> bool:
     )
 
 
-def like(model: Any, columns: list[DataListValue]) -> Any:
-    """A container of a model's class with the content of lists."""
+def like(models: Sequence[Any], columns: list[DataListValue]) -> Any:
+    """A container of a model's class with the content of lists, which is that of any of them."""
+    model = models[0]
     made = held_class(model)(*columns)
     made.klass = model.klass
+    if hasattr(model, HISTORY) and not all(map(has_known_order, models)):
+        made.history = None
     if hasattr(model, "factory"):
         made.factory = model.factory
     return made
@@ -147,6 +171,17 @@ def has_data_keys(entries: dict[Any, Any]) -> bool:
 def lists_in(entries: dict[Any, Any]) -> list[DataListValue]:
     """The lists of a container that variables hold."""
     return [entries[name] for name in (KEYS, VALUES) if name in entries]
+
+
+def has_known_order(owner: Any) -> bool:
+    """Whether the order of a set is known; a dictionary has that of insertion."""
+    return not hasattr(owner, HISTORY) or set_order.is_known(owner.history)
+
+
+def is_dropped(vm: ControlMachine, items: Any) -> bool:
+    """Whether a list was one of a container that has none now, or others: the state went back."""
+    _, content = vm.lists.columns.get(id(items), (None, None))
+    return content is not None and all(one.items is not items for one in lists_in(content))
 
 
 def held_class(owner: Any) -> type:

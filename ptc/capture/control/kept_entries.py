@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import entries
 from ptc.capture.control.dicts import DataDictValue
-from ptc.capture.control.sets import DataSetValue
+from ptc.capture.control.sets import DataSetValue, empty_table
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict
 from ptc.capture.values.containers import ListValue
@@ -23,7 +23,7 @@ CLASSES = (dict, collections.OrderedDict, collections.Counter, collections.defau
 def loaded(vm: ControlMachine, klass: type, factory: Any, columns: Sequence[Any]) -> Value:
     """The value at the start of a call, from its lists."""
     if klass is set:
-        found = DataSetValue(*columns)
+        found = DataSetValue(columns[0], empty_table(vm), None)
         found.elements = BornDict(found.elements, outside=True, owner=found)
         return found
     made = DataDictValue(columns[0], columns[1], klass)
@@ -33,15 +33,21 @@ def loaded(vm: ControlMachine, klass: type, factory: Any, columns: Sequence[Any]
     return made
 
 
+def width(klass: type) -> int:
+    """How many lists are kept of one: the table of a set is of a call alone."""
+    return 1 if klass is set else 2
+
+
 def columns_to_store(vm: ControlMachine, value: Any) -> list[Any]:
     """The lists that a dictionary or set is of from here on: the session has references to them,
     so that changes are kept as well. Of one from outside, new ones."""
     content = entries.content_of(value)
+    kept = width(value.klass)
     if entries.is_held(content):
-        return entries.lists_in(content)
+        return entries.lists_in(content)[:kept]
     if value.source is None:
-        return list(entries.become(vm, value))
-    return [ListValue(items) for items in entries.columns_of(value, content)]
+        return list(entries.become(vm, value))[:kept]
+    return [ListValue(items) for items in entries.columns_of(value, content)[:kept]]
 
 
 def columns_of_real(real: Any) -> list[list[Any]]:

@@ -211,6 +211,7 @@ def _entries_form(vm: ControlMachine, value: Any) -> Entries:
         columns = entries.lists_in(content)
     else:
         columns = [ListValue(items) for items in entries.columns_of(value, content)]
+    columns = columns[: kept_entries.width(value.klass)]
     factory = getattr(value, "factory", None)
     real = None if factory is None else factory.real()
     return Entries(value.klass, real, tuple((_row(form_of(vm, one)),) for one in columns))

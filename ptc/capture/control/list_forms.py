@@ -15,7 +15,7 @@ import torch
 
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.handles import HandleValue, storable
-from ptc.capture.control.perhaps import Perhaps
+from ptc.capture.control.perhaps import Perhaps, Placed
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
@@ -123,8 +123,10 @@ Form = (
 EMPTY = NumberForm(NumberKind.INT)  # of lists that nothing is put in: told by its identity
 
 
-def form_of(vm: ControlMachine, value: Value | Perhaps, like: Form | None = None) -> Form:
+def form_of(vm: ControlMachine, value: Value | Perhaps | Placed, like: Form | None = None) -> Form:
     """The form of one element, which is `like` others where it may be of several."""
+    if isinstance(value, Placed):
+        return NumberForm(NumberKind.INT)
     if isinstance(value, Perhaps):
         if value.kind is not None:
             return NumberForm(value.kind)

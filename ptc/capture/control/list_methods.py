@@ -17,6 +17,7 @@ from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.dicts import DataDictValue, is_view
 from ptc.capture.control.handles import HandleValue
 from ptc.capture.control.lists import DataListValue, holdable
+from ptc.capture.control.sets import DataSetValue
 from ptc.capture.control.text import text_of
 from ptc.capture.control.tuples import DataTupleValue, as_list
 from ptc.capture.errors import GraphBreak
@@ -98,7 +99,7 @@ def unbounded(vm: ControlMachine, value: Value) -> bool:
     plain = (DataListValue, DataTupleValue, DataRange, DataRangeIterator, TextValue)
     if isinstance(value, plain):
         return True
-    if isinstance(value, (DataDictValue, DataDictIterator)) or is_view(value):
+    if isinstance(value, (DataDictValue, DataSetValue, DataDictIterator)) or is_view(value):
         return True
     if isinstance(value, SequenceIterator):
         return isinstance(value.sequence, DataListValue) or not isinstance(value.position, int)
@@ -407,11 +408,16 @@ def unpacked(
     vm: ControlMachine, value: Value, before: int, after: int | None
 ) -> list[Value] | None:
     """See `Machine.unpack_by_data`."""
+    vm.order_by_data(value)
     if not unbounded(vm, value):
         return None
     value = as_list(value)
     if isinstance(value, TextValue):
         value = vm.text_operation("characters", [value])
+    elif isinstance(value, DataSetValue):
+        value = value.in_order(vm)
+    elif isinstance(value, DataDictValue):
+        value = value.key_list
     elif not isinstance(value, DataListValue):
         value = vm.call(vm.wrap_fixed(data_lists.list_of), [value])
     if not isinstance(value, DataListValue):
@@ -436,6 +442,7 @@ def unpacked(
 
 def extended(vm: ControlMachine, target: Any, values: Value) -> bool:
     """See `Machine.extend_by_data`."""
+    vm.order_by_data(values)
     if not unbounded(vm, values):
         return False
     _extend(vm, target, values)

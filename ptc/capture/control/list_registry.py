@@ -48,6 +48,7 @@ class Lists:
         # over dictionaries, by id
         self.found: dict[tuple[Any, ...], DataNumber] = {}
         self.iterators: dict[int, DataDictIterator] = {}
+        self.columns: dict[int, tuple[Any, dict[Any, Any]]] = {}  # lists of containers, by id
 
     # -- owners --------------------------------------------------------------------------------
 
@@ -168,7 +169,7 @@ class Lists:
     def clear(self) -> None:
         tables: tuple[Any, ...] = (
             self.lengths, self._owners, self._pools, self.rows, self._alive, self.marks,
-            self.row_marks, self.found, self.iterators,
+            self.row_marks, self.found, self.iterators, self.columns,
         )  # fmt: skip
         for table in tables:
             table.clear()

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.control import set_order
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.list_elements import element
 from ptc.capture.control.list_forms import (
@@ -36,7 +37,7 @@ from ptc.capture.control.list_forms import (
 from ptc.capture.control.list_positions import bound, is_empty, length, longer, valid_index
 from ptc.capture.control.list_rows import has_rows, one_row, take
 from ptc.capture.control.list_slices import copied, sliced
-from ptc.capture.control.perhaps import Perhaps
+from ptc.capture.control.perhaps import Perhaps, Placed
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
@@ -301,7 +302,8 @@ def give(vm: ControlMachine, state: ListState, items: Sequence[Any]) -> None:
                 vm.writer.add(Assign(target, source))
         vm.lists.same(state.name, source_state.name)
         return
-    sure = next((n for n, item in enumerate(items) if isinstance(item, Perhaps)), len(items))
+    later = (n for n, item in enumerate(items) if isinstance(item, (Perhaps, Placed)))
+    sure = next(later, len(items))
     rows = [operands(vm, state.form, item) for item in items[:sure]]
     for number, target in enumerate(state.vars):
         vm.writer.add(ListItem("new", target, tuple(row[number] for row in rows)))
@@ -310,6 +312,8 @@ def give(vm: ControlMachine, state: ListState, items: Sequence[Any]) -> None:
     for item in items[sure:]:
         if isinstance(item, Perhaps):
             item.give(vm, lambda value: _give_one(vm, state, value))
+        elif isinstance(item, Placed):
+            set_order.give(vm, state.vars[0], item)
         else:
             _give_one(vm, state, item)
 

@@ -161,6 +161,7 @@ class ControlMachine(TorchMachine):
     key_in = keys.key_in
     entries_by_data = entries.hold
     entries_changed = entries.note_change
+    order_by_data = dict_methods.order_by_data
     contains_by_data = dict_methods.contained
     equal_texts = keys.equal_texts
     settle_presence = keys.settle_presence

@@ -101,7 +101,11 @@ class Merger:
             for key, (place, _) in state.cells.items():
                 places.setdefault(key, place)
         cells = self._cells
-        for key, place in places.items():
+        # Containers first: they say which lists they are of
+        ordered = sorted(places.items(), key=lambda item: item[1].kind != "dict")
+        for key, place in ordered:
+            if place.kind == "list" and self.entries.is_dropped(place.owner):
+                continue
             before = place.read()
             if born(place.owner) > self.began:
                 # Made in one of the arms: those that do not know it do not care
@@ -126,6 +130,9 @@ class Merger:
             if place.kind == "dict" and entries.is_held(content):
                 owner = Place("attribute", place.owner.owner, "__class__")
                 cells[owner.key()] = (owner, entries.held_class(place.owner.owner))
+                if hasattr(place.owner.owner, entries.HISTORY):
+                    owner = Place("attribute", place.owner.owner, entries.HISTORY)
+                    cells[owner.key()] = (owner, self.entries.history(place.owner.owner))
         for value, _ in self.lists.taken.values():
             place = Place("attribute", value, "__class__")
             cells[place.key()] = (place, TakenList)
@@ -179,6 +186,8 @@ class Merger:
     def _content(self, place: Place, contents: list[Any]) -> Any:
         if place.kind == "attribute" and place.name == "__class__":
             return TakenList if TakenList in contents else contents[0]  # see `_note_held`
+        if place.kind == "attribute" and place.name == entries.HISTORY:
+            return contents[0] if all(one == contents[0] for one in contents) else None
         if place.kind == "attribute":
             if self.vm.is_loop(place.owner):
                 return max(contents)
@@ -247,7 +256,7 @@ class Merger:
                 for key, fact in first.items()
                 if all(key in other and same_fact(other[key], fact) for other in rest)
             }
-        if any(map(entries.is_held, contents)):
+        if any(map(entries.is_held, contents)) or self.entries.is_parted(place.owner, contents):
             return self.entries.held(place.owner.owner, contents)
         for content in contents:
             for key, known in place.owner.items():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import entries, lists
+from ptc.capture.control import data_keys, entries, lists, set_order
 from ptc.capture.control.merging_lists import MergedLists, Unmergeable
 from ptc.capture.control.states import Place, State
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
+from ptc.capture.values.set_history import GROWN
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -44,9 +45,48 @@ class MergedEntries:
             if entries.is_held(content):
                 rows.append([self._lists.items(number, one) for one in entries.lists_in(content)])
             else:
-                rows.append(entries.columns_of(owner, content))
+                rows.append(entries.columns_of(owner, content, self._history(number, owner)))
         made = [lists.DataListValue(self._lists.held(list(one))) for one in zip(*rows, strict=True)]
-        return dict(zip((entries.KEYS, entries.VALUES), made, strict=False))
+        return dict(zip((entries.KEYS, entries.VALUES), made, strict=True))
+
+    def is_dropped(self, items: Any) -> bool:
+        """Whether a list was one of a container that is not of it after the arms."""
+        _, content = self._vm.lists.columns.get(id(items), (None, None))
+        if content is None:
+            return False
+        cell = self._cells.get(Place("dict", content).key())
+        lists_now = entries.lists_in(content if cell is None else cell[1])
+        return all(one.items is not items for one in lists_now)
+
+    def _history(self, number: int, owner: Any) -> Any:
+        """What is known of the order of a set at the end of an arm."""
+        if not hasattr(owner, entries.HISTORY):
+            return None
+        cell = self._states[number].cells.get(Place("attribute", owner, entries.HISTORY).key())
+        return owner.history if cell is None else cell[1]
+
+    def is_parted(self, content: dict[Any, Any], contents: list[dict[Any, Any]]) -> bool:
+        """Whether elements of a set of known ones lie elsewhere in some arms than in others: one
+        table would not do."""
+        owner = getattr(content, "owner", None)
+        if not hasattr(owner, entries.HISTORY) or not entries.holdable(owner):
+            return False
+        arms = [self._history(number, owner) for number in range(len(self._states))]
+        if not all(map(set_order.is_known, arms)) or all(one == arms[0] for one in arms):
+            return False
+        columns = [list(one.values()) for one in contents]
+        if not all(map(set_order.is_ordered, [value for one in columns for value in one])):
+            return False
+        try:
+            lists.common_form(self._vm, [data_keys.columns_of(one, 1)[0] for one in contents])
+        except lists.Unlistable:
+            return False
+        return True
+
+    def history(self, owner: Any) -> Any:
+        """The same of one that variables hold after the arms."""
+        arms = (self._history(number, owner) for number in range(len(self._states)))
+        return GROWN if all(map(set_order.is_known, arms)) else None
 
     def merged(self, values: list[Any]) -> Value | None:
         """A dictionary or set for ones of which variables hold some, or that data decides the keys
@@ -65,7 +105,7 @@ class MergedEntries:
                 return None
         for place, here in found:
             self._cells[place.key()] = (place, here)
-        return entries.like(values[0], made)
+        return entries.like(values, made)
 
     def _entries(self, number: int, value: Any) -> dict[Any, Any]:
         """The content at the end of an arm."""
@@ -79,8 +119,9 @@ class MergedEntries:
         known = self._cells.get(place.key())
         here = known[1] if known is not None else self._entries(number, value)
         if not entries.is_held(here) and born(place.owner) > self._began:
-            made = entries.columns_as_lists(self._vm, value, here)
-            here = dict(zip((entries.KEYS, entries.VALUES), made, strict=False))
+            history = self._history(number, value)
+            made = entries.columns_as_lists(self._vm, value, here, history)
+            here = dict(zip((entries.KEYS, entries.VALUES), made, strict=True))
         elif not entries.is_held(here):
             arms = range(len(self._states))
             here = self.held(value, [self._entries(n, value) for n in arms])

@@ -66,3 +66,18 @@ class Perhaps:
         arms = tuple(Body([Assign(target, number)]) for number in numbers)
         vm.writer.add(Switch(self.value.selector, arms, None, "choice"))
         return DataNumber(target)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What the table of a set gets by an element that is put in, unless `choice` is MISSING."""
+
+    key: Value
+    choice: ChoiceValue | None
+
+    def give(self, vm: ControlMachine, add: Callable[[Value], None]) -> None:
+        """Write what puts the element in where it is there."""
+        if self.choice is None:
+            add(self.key)
+        else:
+            Perhaps(self.key, self.choice).give(vm, add)

@@ -79,6 +79,8 @@ def to_repr(vm: ControlMachine, value: Value) -> Value:
         return joined((f"{value.klass.__name__}(", *inside, ")"))
     if isinstance(value, DataDictValue) and value.cls is dict:
         return vm.call(vm.wrap_fixed(data_dicts.text), [value])
+    if value.cls is set and vm.order_by_data(value):
+        return vm.call(vm.wrap_fixed(data_dicts.text_of_set), [value])
     if isinstance(value, DictValue) and value.cls is dict:
         pairs = [(*_parts(vm, key), ": ", *_parts(vm, item)) for key, item in vm.dict_items(value)]
         return joined(("{", *_listed(pairs), "}"))

@@ -106,7 +106,7 @@ class Block:
 _READS_LIST = frozenset(
     {
         "copy", "get", "length", "slice", "concat", "stack", "cat", "new", "find", "same",
-        "lengths", "flat",
+        "lengths", "flat", "pick", "table_fits", "table_copy", "table_order",
     }
 )  # fmt: skip
 

@@ -470,6 +470,11 @@ class Machine:
         of entries data decides."""
         return False
 
+    def order_by_data(self, value: Value) -> bool:
+        """Before the order of a set is asked for: whether it has become one whose elements data
+        decides."""
+        return False
+
     def unpack_by_data(self, value: Value, before: int, after: int | None) -> list[Value] | None:
         """The elements of an iterable whose length data decides: `before` of them, then, unless
         `after` is None, a list of the rest and `after` more; None for all others."""

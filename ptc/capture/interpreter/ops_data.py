@@ -443,6 +443,9 @@ def collection_extend(vm: Machine, frame: Frame, ins: Instruction) -> None:
     target: Any = frame.stack[-(ins.arg or 1)]
     if ins.opname == "LIST_EXTEND" and vm.extend_by_data(target, values):
         return
+    if ins.opname == "SET_UPDATE" and issubclass(values.cls, (set, frozenset, dict)):
+        vm.call_builtin(set.update, [target, values], {})
+        return
     try:
         elements = vm.unpack(values)
     except Exception as error:

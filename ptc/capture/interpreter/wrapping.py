@@ -43,6 +43,7 @@ from ptc.capture.values.iterators import EnumerateValue, ZipValue
 from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.namespaces import PythonModuleValue
 from ptc.capture.values.objects import ObjectValue, OpaqueValue, WeakReferenceValue, real_dict
+from ptc.capture.values.set_history import of_real
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
@@ -130,7 +131,8 @@ def wrap_new(vm: Machine, obj: Any) -> Value:
         return result
     if cls in (set, frozenset):
         values = [wrap_new(vm, element) for element in obj]
-        return SetValue({vm.hash_key(value): value for value in values}, cls)
+        found = {vm.hash_key(value): value for value in values}
+        return SetValue(found, cls, history=of_real(obj))
     if cls is slice:
         start, stop, step = (wrap_new(vm, part) for part in (obj.start, obj.stop, obj.step))
         return SliceValue(start, stop, step)
@@ -239,13 +241,14 @@ def _set(vm: Machine, obj: Any, source: Source) -> Value:
     _guard_type(vm, obj, source)
     if all(is_immutable(element) for element in obj):
         vm.guard("ELEMENTS", source, fixed(set(obj), "elements"))
-        value = SetValue({e: ConstantValue(e) for e in obj}, type(obj), source)
+        elements: dict[Any, Value] = {e: ConstantValue(e) for e in obj}
+        value = SetValue(elements, type(obj), source, of_real(obj))
     else:
         _guard_identity(vm, obj, source)
         vm.guard("LENGTH", source, len(obj))
         vm.guard("ELEMENTS", source, fixed(set(obj), "elements"))
         wrapped = [wrap_fixed(vm, element) for element in obj]
-        value = SetValue({vm.hash_key(v): v for v in wrapped}, type(obj), source)
+        value = SetValue({vm.hash_key(v): v for v in wrapped}, type(obj), source, of_real(obj))
     value.obj = obj
     return value
 

@@ -47,6 +47,14 @@ def text(values: Any) -> str:
     return "{" + ", ".join(shown) + "}"
 
 
+def text_of_set(values: Any) -> str:
+    """`repr` of a set."""
+    shown: list[str] = []
+    for value in values:
+        shown.append(repr(value))
+    return "{" + ", ".join(shown) + "}" if shown else "set()"
+
+
 def update(target: Any, pairs: Any) -> None:
     for key, value in pairs:
         target[key] = value
@@ -64,70 +72,160 @@ def add_all(target: Any, values: Any) -> Any:
     return target
 
 
-def elements(values: Any) -> Any:
-    """The elements of a set, or of any iterable, in an order that nothing shows: a mark for the
-    capture."""
+def elements(values: Any, target: Any = None) -> Any:
+    """The elements of a set in order, or of any iterable; in any order if it has none, which
+    `target`, a set that is made of them, then has none either: a mark for the capture."""
     raise AssertionError("never runs")
 
 
+def reserve(target: Any, other: Any) -> bool:
+    """Before the elements of a set or dictionary are added to a set: whether it takes over the
+    order of the other set instead of adding its elements. A mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def take_over(target: Any, other: Any) -> None:
+    """Have the elements of another set, in its order: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def tidy(target: Any) -> None:
+    """After elements of something else were taken out of a set: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def set_of(values: Any) -> Any:
+    """`set(values)` of something that is no set."""
+    result: Any = set()
+    union_in_place(result, values)
+    return result
+
+
 def _as_set(values: Any) -> Any:
-    return values if isinstance(values, (set, frozenset)) else set(values)
+    return values if isinstance(values, (set, frozenset)) else set_of(values)
+
+
+def _is_dict(values: Any) -> bool:
+    return type(values) is dict
 
 
 def union(one: Any, other: Any) -> Any:
-    return add_all(one.copy(), elements(other))
+    result = one.copy()
+    union_in_place(result, other)
+    return result
 
 
 def intersection(one: Any, other: Any) -> Any:
     """Of equal elements that of the smaller set, as CPython has it."""
-    few, many = other, one
-    if isinstance(other, (set, frozenset)) and len(other) > len(one):
-        few, many = one, other
+    if one is other:
+        return one.copy()
     result: Any = set()
-    for value in elements(few):
-        if value in many:
-            result.add(value)
+    if isinstance(other, (set, frozenset)):
+        few, many = other, one
+        if len(other) > len(one):
+            few, many = one, other
+        for value in elements(few, result):
+            if value in many:
+                result.add(value)
+    else:
+        for value in other:
+            if value in one:
+                result.add(value)
     return result
 
 
 def difference(one: Any, other: Any) -> Any:
-    others = _as_set(other)
+    sized = isinstance(other, (set, frozenset)) or _is_dict(other)
+    if not sized or len(one) // 4 > len(other):
+        rest = one.copy()
+        difference_in_place(rest, other)
+        return rest
     result: Any = set()
-    for value in elements(one):
-        if value not in others:
+    for value in elements(one, result):
+        if value not in other:
             result.add(value)
     return result
 
 
 def symmetric_difference(one: Any, other: Any) -> Any:
-    others = _as_set(other)
-    result = difference(one, others)
-    for value in elements(others):
-        if value not in one:
-            result.add(value)
+    result = other.copy() if isinstance(other, (set, frozenset)) else set_of(other)
+    symmetric_difference_in_place(result, one)
     return result
 
 
 def union_in_place(one: Any, other: Any) -> None:
-    add_all(one, elements(other))
+    if one is other:
+        return
+    if reserve(one, other):
+        take_over(one, other)
+    else:
+        add_all(one, elements(other, one))
 
 
 def intersection_in_place(one: Any, other: Any) -> None:
-    _replace(one, intersection(one, other))
+    take_over(one, intersection(one, other))
 
 
 def difference_in_place(one: Any, other: Any) -> None:
+    if one is other:
+        one.clear()
+        return
     for value in elements(other):
         one.discard(value)
+    tidy(one)
 
 
 def symmetric_difference_in_place(one: Any, other: Any) -> None:
-    _replace(one, symmetric_difference(one, other))
+    if one is other:
+        one.clear()
+        return
+    others = other if _is_dict(other) else _as_set(other)
+    for value in elements(others, one):
+        if value in one:
+            one.discard(value)
+        else:
+            one.add(value)
 
 
-def _replace(target: Any, values: Any) -> None:
-    target.clear()
-    add_all(target, elements(values))
+def view_union(content: Any, other: Any) -> Any:
+    """`view | other`, where a dictionary, or its items, have the view's content."""
+    result = set_of(content)
+    union_in_place(result, other)
+    return result
+
+
+def view_difference(content: Any, other: Any) -> Any:
+    result = set_of(content)
+    difference_in_place(result, other)
+    return result
+
+
+def view_symmetric_difference(content: Any, other: Any) -> Any:
+    result = set_of(content)
+    symmetric_difference_in_place(result, other)
+    return result
+
+
+def view_intersection(view: Any, other: Any) -> Any:
+    if type(other) is set and len(view) <= len(other):
+        return intersection(other, view)
+    result: Any = set()
+    for value in elements(other, result):
+        if value in view:
+            result.add(value)
+    return result
+
+
+def views_in_common(one: Any, other: Any) -> Any:
+    """`one & other` of two views."""
+    few, many = other, one
+    if len(other) > len(one):
+        few, many = one, other
+    result: Any = set()
+    for value in few:
+        if value in many:
+            result.add(value)
+    return result
 
 
 # -- relations ------------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ from ptc.capture.sources import CallSource, FixedSource, ObjectItemSource, Sourc
 from ptc.capture.values.base import MergeRefusal, Value
 from ptc.capture.values.births import BornDict
 from ptc.capture.values.constants import is_immutable
+from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.objects import NO_OBJECT, Instance
+from ptc.capture.values.set_history import GROWN, History, in_order
 
 if TYPE_CHECKING:
     from ptc.capture.interpreter.machine import Machine
@@ -368,8 +370,18 @@ class DictIterator(Value):
 _HASHED_BY_CONTENT = (int, float, bool, str)
 
 
-def _is_by_data(value: Value) -> bool:
+def is_by_data(value: Value) -> bool:
+    """Whether data decides where in a set an element lies."""
+    if isinstance(value, TupleValue):
+        return any(map(is_by_data, value.items))
     return value.cls in _HASHED_BY_CONTENT and not value.is_constant()
+
+
+def _is_ordered(element: Any) -> bool:
+    """Whether a constant lies at the same place of a set in every process."""
+    if isinstance(element, (tuple, frozenset)):
+        return all(map(_is_ordered, element))
+    return isinstance(element, (int, float))
 
 
 class SetElements(BornDict):
@@ -379,20 +391,23 @@ class SetElements(BornDict):
 
 
 class SetValue(Instance):
-    """A set (mutable) or a frozenset with elements that are no constants."""
+    """A set (mutable) or a frozenset with elements that are no constants. `history` is None where
+    their order is not known."""
 
-    __slots__ = ("elements",)
+    __slots__ = ("elements", "history")
 
     def __init__(
         self,
         elements: dict[Any, Value] | None = None,
         klass: type = set,
         source: Source | None = None,
+        history: History | None = GROWN,
     ) -> None:
         super().__init__(klass, source)
         self.elements: dict[Any, Value] = SetElements(
             elements or {}, outside=source is not None, owner=self
         )
+        self.history = history
 
     def constant(self) -> Any:
         if self.klass is frozenset:
@@ -418,6 +433,8 @@ class SetValue(Instance):
 
     def iterate(self, vm: Machine) -> Value:
         """In the order CPython has for these elements, where that is the same in each process."""
+        if vm.order_by_data(self):
+            return self.iterate(vm)  # of the class that the set has now
         vm.settle_presence(self.elements)
         return vm.iterate_snapshot(self, self.ordered(vm))
 
@@ -427,13 +444,22 @@ class SetValue(Instance):
         values = list(self.elements.values())
         if len(values) < 2:
             return values
-        if any(map(_is_by_data, values)):
+        known = in_order(self.history, values)
+        if known is not None:
+            return known
+        if any(map(is_by_data, values)):
             raise GraphBreak(
                 "PTC-B006",
                 "the order of a set depends on elements that data decides",
                 "use a list, or a dictionary, which keeps the order of insertion",
             )
         if all(value.is_constant() for value in values):
+            if all(_is_ordered(value.constant()) for value in values):
+                raise GraphBreak(
+                    "PTC-B006",
+                    "the order of a set is asked for, and how it came to be is not known",
+                    "go through sorted(...) of it",
+                )
             table = {id(v.constant()): v for v in values}
             try:
                 return [table[id(c)] for c in self.klass([v.constant() for v in values])]
@@ -441,8 +467,11 @@ class SetValue(Instance):
                 return values
         return values
 
-    def assign(self, vm: Machine, elements: dict[Any, Value]) -> None:
+    def assign(
+        self, vm: Machine, elements: dict[Any, Value], history: History | None = None
+    ) -> None:
         vm.journal.replace_dict(self.elements, elements)
+        vm.journal.assign(self, "history", history)
         vm.entries_changed(self)
 
     def add(self, vm: Machine, value: Value) -> None:
@@ -457,7 +486,7 @@ class SetValue(Instance):
 
     def hash_key(self, vm: Machine) -> Any:
         if self.klass is frozenset:
-            if any(map(_is_by_data, self.elements.values())):
+            if any(map(is_by_data, self.elements.values())):
                 raise GraphBreak(
                     "PTC-B014",
                     "a frozenset with elements that data decides is used as a key",
