@@ -541,6 +541,13 @@ def export_model(
     dumper.text("captured", lambda: print_program(captured))
     aten = functionalise(captured)
     dumper.text("aten", lambda: print_program(aten))
+    if live_state(aten).generators:
+        raise CompileError(
+            "PTC-O002",
+            "random numbers are drawn from a generator that goes on from call to call, which no "
+            "exported file does",
+            hint="draw from a generator made in forward: torch.Generator().manual_seed(seed)",
+        )
     ranges = [SizeRange(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
     calls = [(s.args, s.kwargs) for s in input_sets(request, ranges) if not s.end] if check else []
     with Session(live_state(aten)).call():

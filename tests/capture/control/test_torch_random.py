@@ -267,6 +267,34 @@ def test_compiled_calls_draw_from_torchs_generators(control_flow: bool) -> None:
             torch.testing.assert_close(compiled(x), wanted, rtol=0, atol=0)
 
 
+class Noisy(torch.nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.rand_like(x)
+
+
+class Fixed(torch.nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.rand(4, generator=torch.Generator().manual_seed(3))
+
+
+def test_exports_hold_no_generator(tmp_path: Path) -> None:
+    with pytest.raises(ptc.CompileError, match="PTC-O002.*from call to call"):
+        ptc.export(Noisy(), (X,), format="ptir", output=tmp_path / "noisy.ptir")
+    ptc.export(Fixed(), (X,), format="ptir", output=tmp_path / "fixed.ptir")
+
+
+@pytest.mark.parametrize("size", [3, 15, 16, 40])
+def test_sizes_that_calls_bring_along(size: int, tmp_path: Path) -> None:
+    def draw(x: Tensor) -> Any:
+        g = torch.Generator().manual_seed(2)
+        order = torch.randperm(x.shape[0], generator=g)
+        return torch.randn(x.shape, generator=g), torch.rand(x.shape[0], generator=g), order
+
+    built = ptc.build(draw, (X,), dynamic={"x": {0: "n[1..100]"}}, output=tmp_path / "lib.so")
+    given = torch.ones(size)
+    torch.testing.assert_close(ptc.load(built.library)(given), draw(given), rtol=1e-6, atol=1e-6)
+
+
 PYTHONS = random.Random(3)
 
 
