@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
+from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ptc.graph.program import DimRange
@@ -22,6 +23,8 @@ from ptc.support.diagnostics import CompileError, Location
 #: So many sizes are tried one by one; beyond, the condition must be proved.
 _TRIED = 512
 _UNBOUNDED = 2**31 - 1
+#: An open range may end here: operators that take no more elements say so, in eager as well.
+_FAR = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,22 @@ def _follows(condition: Any, intervals: Mapping[str, tuple[int, int]]) -> bool:
         return True
     if not isinstance(condition, sympy.core.relational.Relational):
         return False
-    again: Any = type(condition)(sympy.factor(_difference(condition)), sympy.S.Zero)
-    if again in (sympy.true, sympy.false):
-        return again is sympy.true
-    return bound_sympy(again, known).lower in (True, sympy.true)
+    difference = _difference(condition)
+    for form in (sympy.factor(difference), difference.replace(FloorDiv, _taken_out)):
+        again: Any = type(condition)(form, sympy.S.Zero)
+        if again is sympy.true or bound_sympy(again, known).lower in (True, sympy.true):
+            return True
+    return False
+
+
+def _taken_out(whole: Any, part: Any) -> Any:
+    """`whole // part`, with what `part` goes into standing before it."""
+    terms = sympy.expand(whole).as_ordered_terms()
+    quotients = [sympy.cancel(term / part) for term in terms]
+    multiples = [quotient.is_polynomial() and quotient.is_integer for quotient in quotients]
+    before = sum(q for q, taken in zip(quotients, multiples, strict=True) if taken)
+    rest = sum(term for term, taken in zip(terms, multiples, strict=True) if not taken)
+    return before + FloorDiv(rest, part)
 
 
 def _difference(condition: Any) -> Any:
@@ -90,6 +105,9 @@ def _difference(condition: Any) -> Any:
 def _narrowed(assumption: Assumption, symbol: str, ranges: Mapping[str, DimRange]) -> DimRange:
     """The range of the one size in the condition, without the small sizes for which it fails."""
     described = ranges[symbol]
+    most = _most(assumption.condition)
+    if described.upper is None and most >= _FAR:
+        return replace(described, upper=most)
     lower, upper = _interval(described)
     (name,) = assumption.condition.free_symbols
     last = min(upper, lower + _TRIED)
@@ -102,6 +120,14 @@ def _narrowed(assumption: Assumption, symbol: str, ranges: Mapping[str, DimRange
     if described.upper is not None:
         raise _refusal(assumption, ranges, f"it holds from {first} on" if first < last else "")
     return replace(described, lower=first)
+
+
+def _most(condition: Any) -> int:
+    """The greatest size, if that is all that a condition says; else 0."""
+    limits = isinstance(condition, (sympy.Le, sympy.Lt)) and condition.lhs.is_Symbol
+    if not limits or not condition.rhs.is_Integer:
+        return 0
+    return int(condition.rhs) - isinstance(condition, sympy.Lt)
 
 
 def _holds(condition: Any, symbol: Any, size: int) -> bool:

@@ -40,11 +40,18 @@ def narrowed(condition: Any, described: DimRange = OPEN) -> DimRange:
         (FloorDiv(FloorDiv(S, 3), 2) * 6 + 20 > S, 2),
         (sympy.Ne(S * T, S), 2),
         (sympy.Ne(FloorDiv(S, 2) * FloorDiv(T + 3, 2), FloorDiv(S, 2)), 2),
+        (sympy.Ne(FloorDiv(S * T + T - 1, T), 0), 2),
+        (FloorDiv(S * T + T - 1, T) >= S, 2),
         (sympy.true, 2),
     ],
 )
 def test_an_open_range_starts_where_the_condition_holds(condition: Any, lower: int) -> None:
     assert narrowed(condition) == DimRange("height", lower, None)
+
+
+def test_an_open_range_ends_where_an_operator_takes_no_more() -> None:
+    assert narrowed(S <= 2**24) == DimRange("height", 2, 2**24)
+    assert narrowed(S < 2**24) == DimRange("height", 2, 2**24 - 1)
 
 
 @pytest.mark.parametrize(
