@@ -264,9 +264,9 @@ def _contains(vm: Machine, self: Value, value: Value) -> Value:
 
 @builtin(list.__add__, tuple.__add__, collections.deque.__add__)
 def _add(vm: Machine, self: Value, other: Value) -> Value:
-    assert isinstance(self, SequenceValue)
-    base = _base(self)
-    if not isinstance(other, type(self)) or _base(other) is not base:
+    known = isinstance(self, SequenceValue)  # else data decides its length
+    base = _base(self) if known else self.cls
+    if not known or not isinstance(other, type(self)) or _base(other) is not base:
         if base is collections.deque:
             return _NOT_IMPLEMENTED
         kind = other.cls.__name__

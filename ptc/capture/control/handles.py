@@ -13,6 +13,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.wrapping import is_python_class
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
+from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.objects import NO_OBJECT, Instance, ObjectValue
@@ -60,11 +61,27 @@ class HandleValue(Instance):
 
     # -- identity ------------------------------------------------------------------------------
 
+    def is_object(self, vm: ControlMachine, other: Value) -> bool | None:  # type: ignore[override]
+        same = same_handle(vm, self, other)
+        return vm.truth(same) if isinstance(same, Value) else same
+
+    def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
+        """By identity, as one number."""
+        same = same_handle(vm, self, other) if op in ("==", "!=") else None
+        if same is None or not all(map(_has_no_equality, (self, other))):
+            return None
+        same = same if isinstance(same, Value) else ConstantValue(same)
+        return vm.logical_not(same) if op == "!=" else same
+
     def hash_key(self, vm: Any) -> Any:
         """Asked of what is not known by its identity: see `is_key`."""
         if self.klass.__hash__ is None:
             return vm.hash_by_methods(self)
         raise GraphBreak("PTC-B014", f"the hash of {self.describe()} is not known at capture")
+
+
+def _has_no_equality(value: Value) -> bool:
+    return value.cls.__eq__ is object.__eq__ and value.cls.__ne__ is object.__ne__
 
 
 def is_key(value: Value) -> bool:

@@ -9,7 +9,7 @@ import torch
 
 from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import computed, int_range
-from ptc.capture.control.handles import HandleValue, one_class, same_handle
+from ptc.capture.control.handles import HandleValue, one_class
 from ptc.capture.control.questions import Which
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.lookup import static_lookup
@@ -148,9 +148,6 @@ def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value)
 def same_object(vm: ControlMachine, one: Value, other: Value) -> bool | None:
     """`is` where data may decide it; None for all else."""
     found = lists.one_list(vm, one, other)
-    if found is None:
-        same = same_handle(vm, one, other)
-        found = vm.truth(same) if isinstance(same, Value) else same
     return same_number(vm, one, other) if found is None else found
 
 

@@ -123,7 +123,10 @@ class Lists:
         self._vm.journal.put(self.row_marks, id(row), self.marks[name])
 
     def forget_rows(self, name: str | None = None) -> None:
-        """Elements have other positions, or are other ones."""
+        """Elements have other positions, or are other ones. Without a name: of all lists, those
+        that objects are in among them."""
+        if name is None:
+            self.stores.forget()
         same = self.classes.names(name) if name is not None else self.marks.keys()
         rest = {key: known for key, known in self.marks.items() if key not in same}
         if len(rest) != len(self.marks):

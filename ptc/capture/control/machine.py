@@ -129,6 +129,7 @@ class ControlMachine(TorchMachine):
                 self.facts.table, self.known_truths, self.possible, self.computed, self.symbols,
                 self.items, self.lists.lengths, self.lists.marks, self.lists.row_marks, self.sized,
                 self.lists.found, self.lists.iterators, self.lists.stores.assigned,
+                self.lists.stores.values,
             )
         }  # fmt: skip
 
@@ -312,7 +313,7 @@ class ControlMachine(TorchMachine):
         """What was computed stays known over a rollback, as its items stay."""
         tables: list[dict[Any, Any]] = [
             self.computed, self.symbols, self.items, self.lists.lengths, self.sized,
-            self.lists.found,
+            self.lists.found, self.lists.stores.values,
         ]  # fmt: skip
         before = [dict(table) for table in tables]
         yield

@@ -88,13 +88,15 @@ class _Making:
 
 
 class Stores:
-    """The stores of one capture. `assigned` are attributes that objects are known to have, by the
-    variable of the object and the attribute's name (a fact table of the machine)."""
+    """The stores of one capture. By the variable of an object and an attribute's name, `assigned`
+    says which attributes objects are known to have, and `values` what they are as long as nothing
+    is written that may be the same (both are fact tables of the machine)."""
 
     def __init__(self, vm: ControlMachine) -> None:
         self._vm = vm
         self._stores: dict[type, Store] = {}
         self.assigned: dict[tuple[str, str], bool] = {}
+        self.values: dict[tuple[str, str], Value] = {}
         self._open: list[_Making] = []
         self._nothing: dict[Any, Any] = {}
         self._prologue = Body()
@@ -243,10 +245,14 @@ class Stores:
         column = store.columns.get(name)
         if column is None:
             return None
-        sure = (owner.var.name, name) in self.assigned
+        key = (owner.var.name, name)
+        sure = key in self.assigned
         if not sure and any(map(owner.may_be, self._being_made())):
             self._widen(store, name, column, _UNSET)
-        value = element(vm, column.owner, owner.index)
+        value = self.values.get(key)
+        if value is None:
+            value = element(vm, column.owner, owner.index)
+            vm.journal.put(self.values, key, value)
         if not isinstance(value, ChoiceValue) or MISSING not in value.alternatives:
             return value
         if sure:
@@ -275,7 +281,16 @@ class Stores:
         parts = operands(vm, column.form, value)
         for var, part in zip(column.owner.state.vars, parts, strict=True):
             vm.writer.add(ListItem("set", None, (var, owner.var, part)))
-        vm.journal.put(self.assigned, (owner.var.name, name), True)
+        key = (owner.var.name, name)
+        vm.journal.put(self.assigned, key, True)
+        self.forget(name)
+        vm.journal.put(self.values, key, value)
+
+    def forget(self, name: str | None = None) -> None:
+        """The attributes of this name, or all, are not known any more."""
+        rest = {key: known for key, known in self.values.items() if name not in (None, key[1])}
+        if len(rest) != len(self.values):
+            self._vm.journal.replace_dict(self.values, rest)
 
     def names(self, owner: HandleValue) -> list[str]:
         """The attributes that an object has."""
@@ -291,15 +306,17 @@ class Stores:
             return value, self.form_of(self._held(value))
 
     def _held(self, value: Value) -> Value:
-        """A dictionary or set is held by variables from here on."""
+        """A dictionary or set is held by variables from here on; of a set, whose names have to
+        agree, the order is not known any more."""
         vm = self._vm
-        if not entries.holdable(value) or value.source is not None:
-            return value
-        if isinstance(value, DictValue):
-            value.load_all(vm)
-        if value.klass in CLASSES and not value.attrs:  # type: ignore[attr-defined]
-            for column in entries.become(vm, value):
-                lists.hold(vm, column)
+        if entries.holdable(value) and value.source is None:
+            if isinstance(value, DictValue):
+                value.load_all(vm)
+            if value.klass in CLASSES and not value.attrs:  # type: ignore[attr-defined]
+                for column in entries.become(vm, value):
+                    lists.hold(vm, column)
+        if isinstance(value, DataSetValue) and value.history is not None:
+            vm.journal.assign(value, entries.HISTORY, None)
         return value
 
     def form_of(self, value: Value) -> Form:
@@ -319,7 +336,7 @@ class Stores:
     def entries(self, form: EntriesForm, columns: list[Any]) -> Value:
         """The dictionary or set of these lists."""
         if form.klass is set:
-            return DataSetValue(columns[0])
+            return DataSetValue(columns[0], columns[1], None)
         made = DataDictValue(columns[0], columns[1], form.klass)
         made.factory = None if form.factory is None else self._vm.wrap_fixed(form.factory)
         return made

@@ -338,6 +338,9 @@ def is_same(vm: Machine, left: Value, right: Value) -> bool:
         return left.function is right.function
     if isinstance(left, ClassValue) and isinstance(right, ClassValue):
         return left.klass_object is right.klass_object
+    same = left.is_object(vm, right)
+    if same is not None:
+        return same
     _guard_distinct(vm, left, right)
     return False
 

@@ -147,6 +147,11 @@ class Value:
         """A rich comparison for symbolic kinds and for identity-compared ones; None: not mine."""
         return None
 
+    def is_object(self, vm: Machine, other: Value) -> bool | None:
+        """`self is other` for kinds of which several values may stand for one object; None: not
+        mine."""
+        return None
+
     def convert(self, vm: Machine, to: type) -> Value | None:
         """`int(self)`, `float(self)` or `bool(self)` for symbolic kinds; None: not mine."""
         return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ import torch
 from torch import Tensor
 
 from tests.capture.control.checking import check
+from tests.zoo.case import Case
+from tests.zoo.harness import compare, eager, library
 
 _COUNTS = tuple(torch.tensor(n) for n in (4, 2, 1, 0))
 
@@ -381,3 +384,11 @@ _PROGRAMS: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
 @pytest.mark.parametrize(("function", "inputs"), _PROGRAMS)
 def test_objects(function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     check(function, *inputs)
+
+
+@pytest.mark.parametrize(("function", "inputs"), _PROGRAMS)
+def test_objects_in_libraries(
+    function: Callable[..., Any], inputs: tuple[Any, ...], tmp_path: Path
+) -> None:
+    case = Case(function.__name__, lambda: function, tuple((one,) for one in inputs))
+    compare(eager(case), library(case, tmp_path))
