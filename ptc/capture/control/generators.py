@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.code import Instruction
 from ptc.capture.control.forks import Dead
 from ptc.capture.errors import GraphBreak
-from ptc.capture.interpreter.calls import builtin
+from ptc.capture.interpreter.calls import builtin, find_handler
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import RETURNED, YIELDED
 from ptc.capture.polyfills import data_lists
@@ -50,6 +50,22 @@ def is_collected(vm: ControlMachine, generator: GeneratorValue) -> bool:
     """Whether the generator is to be run to its end, and has not begun."""
     known = generator.frame.code in vm.state.known.collected
     return known and generator.state == GeneratorValue.CREATED
+
+
+#: What takes a generator as it is, and goes through nothing.
+_TAKE_AS_IT_IS = (
+    isinstance, issubclass, callable, hasattr, getattr, setattr, id, repr, list.append, list.insert,
+    collections.deque.append, collections.deque.appendleft, dict.__setitem__, dict.setdefault,
+    set.add,
+)  # fmt: skip
+
+
+def arguments(vm: ControlMachine, handler: Any, args: list[Value]) -> list[Value]:
+    """The arguments of a library function with this handler: see `settled`."""
+    args = [vm.settle(arg) for arg in args]
+    if handler is not None and handler in map(find_handler, _TAKE_AS_IT_IS):
+        return args
+    return [settled(vm, arg) for arg in args]
 
 
 def settled(vm: ControlMachine, value: Value) -> Value:

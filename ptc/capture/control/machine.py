@@ -539,9 +539,9 @@ class ControlMachine(TorchMachine):
         return find_handler(obj) is None and find_handler(function.code) is None
 
     def settle_arguments(
-        self, args: list[Value], kwargs: dict[str, Value]
+        self, args: list[Value], kwargs: dict[str, Value], handler: Any = None
     ) -> tuple[list[Value], dict[str, Value]]:
-        settled = [generators.settled(self, self.settle(arg)) for arg in args]
+        settled = generators.arguments(self, handler, args)
         return settled, {name: self.settle(arg) for name, arg in kwargs.items()}
 
     def require_order(self, keys: list[Value]) -> None:
@@ -553,7 +553,7 @@ class ControlMachine(TorchMachine):
             return taken
         if function is next and args:
             args = [generators.iterator(self, self.settle(args[0])), *args[1:]]
-        args = [generators.settled(self, self.settle(arg)) for arg in args]
+        args = generators.arguments(self, find_handler(function), args)
         args = elements.definite(self, function, args)
         found = dict_methods.call(self, function, args, kwargs)
         if found is None:

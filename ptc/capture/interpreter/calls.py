@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import enum
 import inspect
 import types
@@ -181,7 +182,7 @@ def call_handler(
 ) -> Value:
     outer = vm.library_calls
     if handler not in _PASSING_ON:
-        args, kwargs = vm.settle_arguments(args, kwargs)
+        args, kwargs = vm.settle_arguments(args, kwargs, handler)
         vm.library_calls += 1
     try:
         result = handler(vm, *args, **kwargs)
@@ -293,6 +294,12 @@ def type_call(vm: Machine, cls: type, args: list[Value], kwargs: dict[str, Value
     return result
 
 
+#: `__new__` of what `__init__` fills: it looks at no argument.
+_LEAVES_ARGUMENTS = frozenset(
+    map(id, (list.__new__, dict.__new__, collections.OrderedDict.__new__))
+)
+
+
 def c_new(vm: Machine, new: Any, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`cls.__new__` where C provides it."""
     if new is object.__new__:
@@ -307,6 +314,8 @@ def c_new(vm: Machine, new: Any, cls: type, args: list[Value], kwargs: dict[str,
         return ExceptionValue(cls, list(args))
     handler = _HANDLERS.get(id(new))
     if handler is not None:
+        if id(new) in _LEAVES_ARGUMENTS:
+            args, kwargs = [], {}
         return call_handler(vm, handler, "__new__", [vm.class_value(cls), *args], kwargs)
     raise unknown_call(vm, cls, None)
 

@@ -486,9 +486,9 @@ class Machine:
         return False
 
     def settle_arguments(
-        self, args: list[Value], kwargs: dict[str, Value]
+        self, args: list[Value], kwargs: dict[str, Value], handler: Any = None
     ) -> tuple[list[Value], dict[str, Value]]:
-        """Arguments for a library function, each one value for certain."""
+        """Arguments for a library function with this handler, each one value for certain."""
         return args, kwargs
 
     def require_order(self, keys: list[Value]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -102,9 +103,21 @@ def filters(x: Row) -> Any:
     return total, known, sum(filter(None, values)), "-".join(filter(None, words))
 
 
+def looked_at_first(x: Row) -> Any:
+    """What looks at a generator, or makes an object before it is filled, takes nothing of it."""
+    values = x.tolist()
+    counts = collections.Counter(v > 0 for v in values if v < 3)
+    numbers = (v for v in values if v > 0)
+    kinds = isinstance(numbers, list), callable(numbers), hasattr(numbers, "send")
+    several = []
+    several.append(numbers)
+    return list(counts.items()), kinds, sum(several[0])
+
+
 PROGRAMS = [
     any_and_all, any_in_a_loop, left_where_the_loop_ends, first_of_some, first_that_is_not_there,
     first_of_what_prints, rest_after_some, returns_a_value, extremes, filters,
+    looked_at_first,
 ]  # fmt: skip
 
 
