@@ -139,7 +139,8 @@ inline void random_normal(i64 n, const int32_t* from, const double* mean, const 
                           int32_t* to) {
   detail::Twister twister(from, to);
   if (n < detail::kNormalBlock) {
-    for (i64 i = 0; i < n; ++i) values[i] = (T)(twister.normal() * *std + *mean);
+    const double scale = *std, shift = *mean;
+    for (i64 i = 0; i < n; ++i) values[i] = (T)(twister.normal() * scale + shift);
     return;
   }
   for (i64 i = 0; i < n; ++i) twister.unit(values + i);

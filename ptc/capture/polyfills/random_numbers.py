@@ -40,10 +40,13 @@ def _is_wide(dtype: Any) -> Any:
     return dtype == torch.float64
 
 
-def _shape(size: Any) -> Any:
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        return size[0]
-    return size
+def _shape(sizes: Any, size: Any) -> Any:
+    """Sizes are given one by one, in one sequence, or by name."""
+    if size is not None:
+        return size
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        return sizes[0]
+    return sizes
 
 
 def _floating(number: Any) -> Any:
@@ -95,19 +98,19 @@ def _integers(generator: Any, size: Any, low: Any, high: Any) -> Any:
 
 
 def rand(
-    *size: Any, generator: Any, dtype: Any = None, device: Any = None, layout: Any = None,
-    requires_grad: Any = False, pin_memory: Any = False,
+    *sizes: Any, generator: Any, size: Any = None, dtype: Any = None, device: Any = None,
+    layout: Any = None, requires_grad: Any = False, pin_memory: Any = False,
 ) -> Any:  # fmt: skip
     require_plain(device, layout, requires_grad)
-    return _uniform(generator, _shape(size), 0.0, 1.0, _is_wide(dtype))
+    return _uniform(generator, _shape(sizes, size), 0.0, 1.0, _is_wide(dtype))
 
 
 def randn(
-    *size: Any, generator: Any, dtype: Any = None, device: Any = None, layout: Any = None,
-    requires_grad: Any = False, pin_memory: Any = False,
+    *sizes: Any, generator: Any, size: Any = None, dtype: Any = None, device: Any = None,
+    layout: Any = None, requires_grad: Any = False, pin_memory: Any = False,
 ) -> Any:  # fmt: skip
     require_plain(device, layout, requires_grad)
-    return _normal(generator, _shape(size), 0.0, 1.0, _is_wide(dtype))
+    return _normal(generator, _shape(sizes, size), 0.0, 1.0, _is_wide(dtype))
 
 
 def rand_like(

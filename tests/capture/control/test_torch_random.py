@@ -19,7 +19,7 @@ X = torch.tensor([0.5, -1.0, 2.0, 0.25])
 
 def uniform(x: Tensor) -> Any:
     g = torch.Generator().manual_seed(17)
-    wide = torch.rand((2, 3), generator=g, dtype=torch.float64)
+    wide = torch.rand(size=(2, 3), generator=g, dtype=torch.float64)
     filled = torch.empty(3, 4).uniform_(-1, 2, generator=g)
     like = torch.rand(x.shape, generator=g)
     return torch.rand(3, 2, generator=g), wide, filled, like, torch.rand((), generator=g).item()
@@ -121,6 +121,17 @@ def bounded_by_data(x: Tensor) -> Any:
     return torch.empty(3).uniform_(-last, last, generator=g), torch.randint(high, (4,), generator=g)
 
 
+def one_of_two(x: Tensor) -> Any:
+    g = torch.Generator().manual_seed(1) if x.sum() > 3 else torch.Generator().manual_seed(2)
+    return torch.rand(2, generator=g), torch.randn(2, generator=g)
+
+
+def one_of_a_list(x: Tensor) -> Any:
+    generators = [torch.Generator().manual_seed(i) for i in range(3)]
+    chosen = generators[int(x.abs().sum()) % 3]
+    return torch.rand(2, generator=chosen), torch.rand(2, generator=generators[0])
+
+
 def of_an_object(x: Tensor) -> Any:
     settings = Settings()
     first = torch.rand(2, generator=settings.generator)
@@ -129,7 +140,16 @@ def of_an_object(x: Tensor) -> Any:
 
 
 @pytest.mark.parametrize(
-    "program", [by_data, seeded_by_data, sized_by_data, bounded_by_data, of_an_object]
+    "program",
+    [
+        by_data,
+        seeded_by_data,
+        sized_by_data,
+        bounded_by_data,
+        one_of_two,
+        one_of_a_list,
+        of_an_object,
+    ],
 )
 def test_generators(program: Any) -> None:
     check(program, X, X * 3, X.abs() + 1)
