@@ -22,7 +22,7 @@ from ptc.capture.control.text import text_of
 from ptc.capture.control.tuples import DataTupleValue, as_list
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
-from ptc.capture.polyfills import data_lists
+from ptc.capture.polyfills import data_lists, data_slices
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator
@@ -196,6 +196,11 @@ def _popleft(vm: ControlMachine, self: DataListValue) -> Value:
     if not list_positions.longer(vm, self, 0):
         raise vm.exception(IndexError, "pop from an empty deque")
     return lists.pop(vm, self, ConstantValue(0))
+
+
+@_method(collections.deque.rotate)
+def _rotate(vm: ControlMachine, self: DataListValue, count: Value | None = None) -> None:
+    vm.call(vm.wrap_fixed(data_slices.rotate), [self, count or ConstantValue(1)])
 
 
 @_method(list.clear, collections.deque.clear)

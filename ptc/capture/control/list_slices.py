@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.list_forms import Unlistable
-from ptc.capture.control.list_positions import bound, length
+from ptc.capture.control.list_positions import bound, length, read_index
 from ptc.capture.control.list_rows import has_rows
-from ptc.capture.errors import GraphBreak
+from ptc.capture.polyfills import data_slices
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue, SliceValue
+from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import ListItem, ListVar
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def sliced(vm: ControlMachine, owner: DataListValue, key: SliceValue) -> Value:
-    """`owner[start:stop:step]`, step 1 or -1 over everything."""
+    """`owner[start:stop:step]`"""
     start, stop, step = key.parts
     if owner.noun == "deque":
         raise vm.type_error("sequence index must be integer, not 'slice'")
@@ -32,15 +33,49 @@ def sliced(vm: ControlMachine, owner: DataListValue, key: SliceValue) -> Value:
             for var in result.state.vars:
                 vm.writer.add(ListItem("reverse", None, (var,)))
             return result
-        raise GraphBreak(
-            "PTC-B006",
-            f"a slice with a step of {owner.describe()}",
-            "take the elements in a loop",
-        )
+        return vm.call(vm.wrap_fixed(data_slices.stepped), [owner, *_numbers(vm, key)])
     first = bound(vm, owner, start, ConstantValue(0))
     last = bound(vm, owner, stop, length(vm, owner))
     last = _at_least(vm, last, first)
     return _derived(vm, owner.state, "slice", [operand(vm, first), operand(vm, last)])
+
+
+def assigned(vm: ControlMachine, owner: DataListValue, key: SliceValue, value: Value) -> None:
+    """`owner[start:stop:step] = value`"""
+    _require_slices(vm, owner)
+    *ends, step = _numbers(vm, key)
+    plain = step.is_constant() and step.constant() == 1
+    if not hasattr(value.cls, "__iter__") and not hasattr(value.cls, "__getitem__"):
+        plainly = "can only assign an iterable"
+        raise vm.type_error(plainly if plain else "must assign iterable to extended slice")
+    if plain:
+        vm.call(vm.wrap_fixed(data_slices.put), [owner, *ends, value])
+    else:
+        vm.call(vm.wrap_fixed(data_slices.put_stepped), [owner, *ends, step, value])
+
+
+def deleted(vm: ControlMachine, owner: DataListValue, key: SliceValue) -> None:
+    _require_slices(vm, owner)
+    vm.call(vm.wrap_fixed(data_slices.remove), [owner, *_numbers(vm, key)])
+
+
+def _require_slices(vm: ControlMachine, owner: DataListValue) -> None:
+    if owner.noun == "deque":
+        raise vm.type_error("sequence index must be integer, not 'slice'")
+
+
+def _numbers(vm: ControlMachine, key: SliceValue) -> list[Value]:
+    """The bounds and the step of a slice, which is 1 if there is none."""
+    found: list[Value] = []
+    for part in key.parts:
+        if part.cls is type(None) or vm.is_number(part):
+            found.append(part)
+        elif isinstance(part, TensorValue):
+            found.append(read_index(vm, part))
+        else:
+            found.append(ConstantValue(vm.as_index(part)))
+    step = found.pop()
+    return [*found, ConstantValue(1) if step.cls is type(None) else step]
 
 
 def between(vm: ControlMachine, owner: DataListValue, before: int, after: int) -> Value:

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import set_order
+from ptc.capture.control import list_slices, set_order
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.list_elements import element
 from ptc.capture.control.list_forms import (
@@ -167,11 +167,8 @@ class DataListValue(Instance):
 
     def setitem(self, vm: ControlMachine, key: Value, value: Value) -> None:  # type: ignore[override]
         if isinstance(key, SliceValue):
-            raise GraphBreak(
-                "PTC-B006",
-                f"a slice of {self.describe()} is assigned",
-                "build a new list from slices, or assign the elements one by one",
-            )
+            list_slices.assigned(vm, self, key, value)
+            return
         index = valid_index(vm, self, key, f"{self.noun} assignment index out of range")
         value = widened(vm, self, value)
         position = operand(vm, index)
@@ -183,9 +180,8 @@ class DataListValue(Instance):
 
     def delitem(self, vm: ControlMachine, key: Value) -> None:  # type: ignore[override]
         if isinstance(key, SliceValue):
-            raise GraphBreak(
-                "PTC-B006", f"a slice of {self.describe()} is deleted", "build a new list of slices"
-            )
+            list_slices.deleted(vm, self, key)
+            return
         index = valid_index(vm, self, key, f"{self.noun} assignment index out of range")
         pop(vm, self, index)
 

@@ -473,6 +473,9 @@ def dict_update(vm: Machine, frame: Frame, ins: Instruction) -> None:
     target: Any = frame.stack[-(ins.arg or 1)]
     if not isinstance(other, DictValue) and not vm.hasattr(other, "keys"):
         raise vm.type_error(f"'{other.cls.__name__}' object is not a mapping")
+    if ins.opname == "DICT_UPDATE" and vm.has_data_length(other):
+        vm.call_builtin(dict.update, [target, other], {})
+        return
     for key, value in vm.mapping_items(other):
         if ins.opname == "DICT_MERGE" and vm.contains(target, key):
             text = f"got multiple values for keyword argument {key.constant()!r}"
