@@ -92,12 +92,16 @@ static ptc_status run_raw(ptc_session *s, uint32_t e, void *const *p, const int6
   (void)s; (void)e; (void)p; (void)z;
   return PTC_E_ARGUMENT;
 }
+static ptc_status seed(ptc_session *s, uint64_t value) {
+  (void)value;
+  return s ? PTC_OK : PTC_E_ARGUMENT;
+}
 
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
 const ptc_api *JOIN(NAME, _ptc_api)(void) {
   static const ptc_api api = {ABI, sizeof(ptc_api), get_manifest, open_model, close_model,
                               session_new, session_free, entry_count, entry_index, run, release,
-                              last_error, cancel, peak_memory, run_raw};
+                              last_error, cancel, peak_memory, run_raw, .seed = seed};
   return &api;
 }
