@@ -33,6 +33,7 @@ SAFETENSORS_DTYPES: dict[DType, str] = {
     DType.U8: "U8",
     DType.BOOL: "BOOL",
     DType.C64: "C64",
+    DType.C128: "C128",
 }
 
 

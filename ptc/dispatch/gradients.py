@@ -105,7 +105,7 @@ class _EagerBackward(torch.autograd.Function):
             values[i] = other
         wanted: list[int] = []
         for i, tensor in zip(ctx.tensors, ctx.saved_tensors, strict=True):
-            needed = ctx.needs_input_grad[4 + i] and tensor.is_floating_point()
+            needed = ctx.needs_input_grad[4 + i]
             values[i] = tensor.detach().requires_grad_(needed)
             if i in ctx.mutated:
                 # A leaf that requires a gradient cannot be written in place.

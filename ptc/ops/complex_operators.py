@@ -2,7 +2,8 @@
 
 Each is declared with a fake implementation that is safe for symbolic sizes and an eager one that
 calls torch. Transforms are along the last dimension; `normalization` is aten's: 0 none, 1 by the
-root of the length, 2 by the length. Knows nothing of lowering: see `complex_parts`, `fourier`.
+root of the length, 2 by the length. `mirror` completes the transform of real numbers, one part of
+it, from its first half. Knows nothing of lowering: see `complex_parts`, `fourier`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _SCHEMAS: Mapping[str, str] = {
     "fft": "(Tensor re, Tensor im, bool forward, int normalization) -> (Tensor, Tensor)",
     "rfft": "(Tensor x, int normalization) -> (Tensor, Tensor)",
     "irfft": "(Tensor re, Tensor im, SymInt n, int normalization) -> Tensor",
+    "mirror": "(Tensor half, SymInt n, bool negated) -> Tensor",
 }
 
 
@@ -52,6 +54,11 @@ def _eager_irfft(re: Tensor, im: Tensor, n: int, normalization: int) -> Tensor:
     ).contiguous()
 
 
+def _eager_mirror(half: Tensor, n: int, negated: bool) -> Tensor:
+    rest = half[..., 1 : n - half.shape[-1] + 1].flip(-1)
+    return torch.cat([half, -rest if negated else rest], -1)
+
+
 def _fake_part(x: Tensor) -> Tensor:
     return x.new_empty(x.shape, dtype=x.dtype.to_real())
 
@@ -69,12 +76,17 @@ def _fake_irfft(re: Tensor, im: Tensor, n: int, normalization: int) -> Tensor:
     return re.new_empty((*re.shape[:-1], n))
 
 
+def _fake_mirror(half: Tensor, n: int, negated: bool) -> Tensor:
+    return half.new_empty((*half.shape[:-1], n))
+
+
 _EAGER: Mapping[str, Callable[..., Any]] = {
     "real": _eager_real,
     "imag": _eager_imag,
     "fft": _eager_fft,
     "rfft": _eager_rfft,
     "irfft": _eager_irfft,
+    "mirror": _eager_mirror,
 }
 _FAKE: Mapping[str, Callable[..., Any]] = {
     "real": _fake_part,
@@ -82,6 +94,7 @@ _FAKE: Mapping[str, Callable[..., Any]] = {
     "fft": _fake_fft,
     "rfft": _fake_rfft,
     "irfft": _fake_irfft,
+    "mirror": _fake_mirror,
 }
 
 

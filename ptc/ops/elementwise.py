@@ -137,7 +137,7 @@ def load_as(ctx: LoweringContext, x: TensorValue, index: Indices, dtype: DType) 
 
 
 def reject_complex(dtype: DType) -> None:
-    """Raise PTC-O005 for complex tensors, which no rule computes with."""
+    """Raise PTC-O005 for complex tensors, which are parts by now: no lowering rule takes them."""
     if dtype in COMPLEX:
         raise CompileError(
             "PTC-O005",

@@ -12,12 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ptc.loops import build as b
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType
 from ptc.ops.complex_operators import OPERATORS
 from ptc.ops.complex_registry import Complex, complex_samples, on_complex
+from ptc.ops.concat import write
+from ptc.ops.nests import loops
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
 from ptc.ops.registry import lowers, samples
+from ptc.ops.shapes import ZERO
+from ptc.ops.slicing import narrow
 from ptc.support.diagnostics import CompileError
 
 aten = torch.ops.aten
@@ -67,6 +72,25 @@ def lower_irfft(
     return result
 
 
+@lowers(OPERATORS.mirror.default)
+def lower_mirror(
+    ctx: LoweringContext, half: TensorValue, n: int | Index, negated: bool
+) -> TensorValue:
+    """All n elements of a line with mirror symmetry, of the first n // 2 + 1."""
+    size, known = ctx.size(n), half.shape[-1]
+    whole = ctx.empty((*half.shape[:-1], size), half.dtype)
+    last = len(half.shape) - 1
+    write(ctx, half, narrow(ctx, whole, last, ZERO, known))
+    if size - known == 0:
+        return whole
+    target = narrow(ctx, whole, last, known, size - known)
+    with ctx.kernel() as k, loops(k, target.shape) as index:
+        place = size - known - index[-1]
+        value = ctx.load(half, (*index[:-1], place))
+        k.store(target, index, b.neg(value) if negated else value)
+    return whole
+
+
 # --- aten's transforms ----------------------------------------------------------------------------
 
 
@@ -92,9 +116,7 @@ def fft_r2c(x: Tensor, dim: Sequence[int], normalization: int, onesided: bool) -
     re, im = OPERATORS.rfft(x.movedim(last, -1), normalization)
     if not onesided:
         n = x.shape[last]
-        mirrored = slice(1, n - n // 2)
-        re = torch.cat([re, re[..., mirrored].flip(-1)], -1)
-        im = torch.cat([im, -im[..., mirrored].flip(-1)], -1)
+        re, im = OPERATORS.mirror(re, n, False), OPERATORS.mirror(im, n, True)
     result = Complex(re, im).map(lambda part: part.movedim(-1, last))
     return fft_c2c(result, dim[:-1], normalization, True)
 
@@ -126,6 +148,11 @@ for _n in _LENGTHS:
         OPERATORS.irfft.default,
         sample(T(f"f32[3,{_m}]"), T(f"f32[3,{_m}]"), _n, 2),
         sample(T(f"f64[{_m}]"), T(f"f64[{_m}]"), _n, 0, tolerance=64),
+    )
+    samples(
+        OPERATORS.mirror.default,
+        sample(T(f"f32[3,{_m}]"), _n, False, exact=True),
+        sample(T(f"f64[{_m}]"), _n, True, exact=True),
     )
 for _n in (7, 12):
     complex_samples(

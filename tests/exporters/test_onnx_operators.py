@@ -92,6 +92,7 @@ NO_RULE = {
     "ptc.fft.default": "no ONNX operator",
     "ptc.rfft.default": "no ONNX operator",
     "ptc.irfft.default": "no ONNX operator",
+    "ptc.mirror.default": "of transforms, which have no ONNX operator",
 }
 
 

@@ -1,4 +1,5 @@
-"""Factorisations: torch's functions raise where data decides it, which is a branch to capture."""
+"""Factorisations and spectra: torch's functions raise where data decides it, which is a branch to
+capture."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 import torch
 
 from ptc.capture.interpreter.calls import builtin
-from ptc.capture.polyfills import linalg
+from ptc.capture.polyfills import linalg, spectra
 from ptc.capture.torch_functions import METHOD_HANDLERS
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
@@ -27,6 +28,7 @@ _RAISING: dict[Any, types.FunctionType] = {
     torch.linalg.lstsq: linalg.lstsq,
     torch.cov: linalg.cov,
     torch.corrcoef: linalg.corrcoef,
+    torch.istft: spectra.istft,
 }
 _CHECKING: dict[Any, types.FunctionType] = {
     torch.linalg.solve_ex: linalg.solve_ex,
