@@ -35,12 +35,28 @@ def require_order(vm: ControlMachine, keys: list[Value]) -> None:
 
 
 def _refuse_nan(vm: ControlMachine, keys: list[Value]) -> None:
+    if _holds_nan(vm, keys):
+        _unordered(vm)
+
+
+def _holds_nan(vm: ControlMachine, keys: list[Value]) -> bool:
+    """A branch on whether there is NaN among keys."""
     broken: Value = ConstantValue(False)
     for key in _leaves(keys):
         if isinstance(key, DataNumber) and key.cls is float:
             broken = vm.binary("|", broken, vm.compare("!=", key, key))
-    if vm.truth(broken):
-        _unordered(vm)
+    return vm.truth(broken)
+
+
+def _inserted(
+    vm: ControlMachine, values: list[Value], keys: list[Value], backward: bool
+) -> list[Value]:
+    """Values in the order of keys that CPython's steps give, whose places are in a list."""
+    sorted_: Any = vm.list(list(values))
+    by: Value = ConstantValue(None) if keys is values else vm.list(list(keys))
+    arguments = [sorted_, by, ConstantValue(backward)]
+    vm.call(vm.wrap_fixed(data_lists.insert_in_order), arguments)
+    return list(sorted_.items)
 
 
 def _leaves(keys: list[Value]) -> Iterator[Value]:
@@ -59,11 +75,15 @@ def exchanged(
     vm: ControlMachine, values: list[Value], keys: list[Value], backward: bool
 ) -> list[Value] | None:
     """Values in the order of keys that data decides, by exchanges of neighbours that each end
-    before the next one begins. None for a few, and for what is not known to have one order: they
-    are compared in CPython's order."""
+    before the next one begins; with NaN among them, by CPython's steps. None for a few, and for
+    what is not known to have one order: they are compared in CPython's order."""
     if len(keys) <= _FEW_ORDERS or not all(map(_has_order, keys)):
         return None
-    _refuse_nan(vm, keys)
+    if _holds_nan(vm, keys):
+        require_order(vm, keys)
+        if not all(key.cls is float for key in keys):
+            _unordered(vm)
+        return _inserted(vm, values, keys, backward)
     sorted_: Any = vm.list(list(values))
     arguments = [sorted_, vm.list(list(keys)), ConstantValue(backward)]
     vm.call(vm.wrap_fixed(data_lists.exchange), arguments)

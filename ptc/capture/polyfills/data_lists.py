@@ -365,6 +365,19 @@ def in_order(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     return keys if key is None else values
 
 
+def insert_in_order(values: Any, keys: Any, backward: bool) -> None:
+    """A sort in place of a known number of values, by keys of which some may not compare; None: by
+    themselves."""
+    if keys is None:
+        ordered = in_order(values, reverse=backward)
+    else:
+        before = values.copy()
+        places = in_order(list(range(len(keys))), key=keys.__getitem__, reverse=backward)
+        ordered = [before[places[i]] for i in range(len(keys))]
+    for i in range(len(values)):
+        values[i] = ordered[i]
+
+
 def exchange(values: Any, keys: Any, backward: bool) -> None:
     """A stable sort in place, of keys that all compare."""
     for end in range(1, len(keys)):

@@ -7,9 +7,11 @@ import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 
 import ptc
+from ptc.capture.polyfills.data_lists import RUNS_DIFFER
 from tests.capture.control.checking import check
 
 _GENERATOR = torch.Generator().manual_seed(1)
@@ -52,3 +54,23 @@ def test_tuples_with_a_key(tmp_path: Path) -> None:
         (one, several), (its, others) = results
         assert torch.equal(one, its)
         assert torch.equal(torch.stack(several), torch.stack(others))
+
+
+def in_pairs(x: torch.Tensor) -> Any:
+    items = [(value, i * 2) for i, value in enumerate(x.tolist())]
+    items.sort(key=lambda item: item[0])
+    return items[0][1], items[2][0]
+
+
+def backward(x: torch.Tensor) -> Any:
+    return sorted(x.tolist(), reverse=True)
+
+
+@pytest.mark.skipif(RUNS_DIFFER, reason="this Python looks for runs in another way")
+@pytest.mark.parametrize("function", [in_pairs, backward])
+def test_with_nan(function: Any) -> None:
+    """As CPython's steps leave them."""
+    rows = [row[:7].double() for row in ROWS[:5]]
+    for number, row in enumerate(rows):
+        row[[number, (3 * number) % 7]] = torch.nan
+    check(function, ROWS[5][:7].double(), *rows)
