@@ -20,6 +20,7 @@ from ptc.autograd.complex_parts import split_complex
 from ptc.autograd.recorder import Decompositions, Recorder
 from ptc.autograd.replay import ReplaceFunctions, Replacements, replay
 from ptc.autograd.simplify import simplify
+from ptc.graph import transforms
 from ptc.graph.assumptions import Assumption, ranges_that_hold
 from ptc.graph.program import (
     AtenProgram,
@@ -59,7 +60,8 @@ def functionalise_with(
         internals.functionalisation(),
         ReplaceFunctions(replacements),
     ):
-        wrapped = [internals.wrap(v) if isinstance(v, torch.Tensor) else v for v in fakes]
+        records = transforms.recorded_mode(captured.graph.graph) is not None
+        wrapped = [_wrapped(value, records) for value in fakes]
         results = replay(captured.graph, wrapped, recorder)
         if captured.conditions is not None:
             _require_shapes(captured, captured.conditions, results)
@@ -123,6 +125,14 @@ def _placeholder(node: Node, recorder: Recorder) -> Any:
     value = node.meta["val"]
     recorder.placeholder(node.name, value, node.meta)
     return value
+
+
+def _wrapped(value: Any, records: bool) -> Any:
+    """An input as the replay takes it. `records`: gradients by it may be asked for."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    wrapped = internals.wrap(value)
+    return wrapped.requires_grad_() if records and value.requires_grad else wrapped
 
 
 def _storage_owners(wrapped: Sequence[Any]) -> dict[int, int]:

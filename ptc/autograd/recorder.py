@@ -115,6 +115,9 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)
         if func in internals.LIFT_OPERATORS:
             return self.lift(args[0])
+        if args and isinstance(args[0], (int, float, complex)) and _takes_one_tensor(func):
+            # A number in a tensor's place, as a function transform passes it on
+            args = (self.lift(_scalar(args[0])), *args[1:])
         rule = self._decompositions.get(func)
         if rule is not None:
             result = self._decompose(func, rule, args, kwargs)
@@ -215,6 +218,18 @@ class Recorder(TorchDispatchMode):
         node.meta["val"] = fake
         self._nodes[id(fake)] = (fake, node)
         return fake
+
+
+def _takes_one_tensor(func: Any) -> bool:
+    kinds = [str(argument.type) for argument in func._schema.arguments]
+    return kinds[0] == "Tensor" and not any("Tensor" in kind for kind in kinds[1:])
+
+
+def _scalar(number: complex) -> torch.Tensor:
+    """As the dispatcher makes a tensor of a number."""
+    with internals.without_modes():
+        dtype = torch.float64 if isinstance(number, float) else None
+        return torch.tensor(number, dtype=dtype)
 
 
 def _name(operator_: Any) -> str:

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from ptc.autograd import torch_internals as internals
 from ptc.autograd.recorder import Recorder
+from ptc.graph import transforms
 from ptc.support.diagnostics import CompileError, InternalError
 
 Replacements = Mapping[Callable[..., Any], Callable[..., Any]]
@@ -47,6 +48,8 @@ class ReplaceFunctions(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
+        if torch.is_grad_enabled() or transforms.depth():
+            return func(*args, **kwargs)  # the opaque operators have no derivatives
         replacement = self._replacements.get(func)
         if replacement is not None:
             if torch.is_autocast_enabled("cpu"):
@@ -119,6 +122,16 @@ def _asks_for_overrides(function: Any) -> bool:
 
 def replay(graph: GraphModule, inputs: Sequence[Any], recorder: Recorder) -> tuple[Any, ...]:
     """Run `graph` on `inputs`, one a placeholder. Errors name the user's line."""
+    mode = transforms.recorded_mode(graph.graph)
+    if mode is None:
+        return _replay(graph, inputs, recorder, records=False)
+    with torch.set_grad_enabled(mode), transforms.levels_restored():
+        return _replay(graph, inputs, recorder, records=True)
+
+
+def _replay(
+    graph: GraphModule, inputs: Sequence[Any], recorder: Recorder, records: bool
+) -> tuple[Any, ...]:
     values: dict[Node, Any] = {}
     waiting = iter(inputs)
     last_uses = _last_uses(graph)
@@ -130,14 +143,14 @@ def replay(graph: GraphModule, inputs: Sequence[Any], recorder: Recorder) -> tup
             return tuple(result) if isinstance(result, (tuple, list)) else (result,)
         else:
             recorder.at(node.meta.get("location"), node.meta.get("stack", ()))
-            values[node] = _run(graph, node, values)
+            values[node] = _run(graph, node, values, records)
             recorder.stamp()
         for dead in last_uses.get(node, ()):
             values.pop(dead, None)
     raise InternalError("functionalise", "the captured graph has no output")
 
 
-def _run(graph: GraphModule, node: Node, values: Mapping[Node, Any]) -> Any:
+def _run(graph: GraphModule, node: Node, values: Mapping[Node, Any], records: bool) -> Any:
     if node.op == "get_attr":
         return operator.attrgetter(str(node.target))(graph)
     args = map_arg(node.args, values.__getitem__)
@@ -146,10 +159,10 @@ def _run(graph: GraphModule, node: Node, values: Mapping[Node, Any]) -> Any:
         with _modes(node):
             if node.op == "call_method":
                 return getattr(args[0], str(node.target))(*args[1:], **kwargs)
-            if node.target in internals.GRADIENT_SWITCHES:
+            if node.target in internals.GRADIENT_SWITCHES and not records:
                 return None
-            assert callable(node.target)
-            return node.target(*args, **kwargs)
+            function: Any = node.target
+            return function(*args, **kwargs)
     except (CompileError, InternalError):
         raise
     except Exception as error:

@@ -9,6 +9,7 @@ import torch
 from ptc.autograd.functionalise import functionalise
 from ptc.backends.registry import BackendOptions, CompiledGraph, register_backend
 from ptc.graph.program import AtenProgram, CapturedProgram, OutputKind
+from ptc.graph.transforms import levels_restored
 
 
 @register_backend("eager")
@@ -17,7 +18,8 @@ def eager(program: CapturedProgram, _options: BackendOptions) -> CompiledGraph:
     graph = program.graph
 
     def call(*inputs: Any) -> tuple[Any, ...]:
-        return tuple(graph(*inputs))
+        with levels_restored():
+            return tuple(graph(*inputs))
 
     return call
 
@@ -38,7 +40,8 @@ def run_functional(program: AtenProgram) -> CompiledGraph:
         for output, value in zip(outputs, values, strict=True):
             if output.kind is OutputKind.WRITE_BACK:
                 assert output.target is not None
-                inputs[output.target].copy_(value)
+                with torch.no_grad():
+                    inputs[output.target].copy_(value)
         taken = {*literals, *(_memory(value) for value in inputs)}
         return tuple(
             _own(value, taken)

@@ -29,6 +29,7 @@ from ptc.capture.builtins_table import (
     torch_library_tables,
     torch_state_tables,
     torch_tables,
+    transform_tables,
 )
 from ptc.capture.builtins_table.torch_library_tables import register_loaded, replaced
 from ptc.capture.compiling import answering
@@ -51,6 +52,7 @@ from ptc.capture.torch_program import finish_program
 from ptc.capture.torch_wrapping import guard_ambient
 from ptc.capture.values.base import Value
 from ptc.capture.values.exceptions import ExceptionValue
+from ptc.graph import transforms
 from ptc.graph.control import ControlProgram
 from ptc.graph.program import CapturedProgram
 from ptc.support.diagnostics import CompileError, InternalError
@@ -58,7 +60,7 @@ from ptc.support.diagnostics import CompileError, InternalError
 # Imported for what they register
 _TABLES = (
     all_tables, linalg_tables, numpy_tables, operator_tables, random_tables,
-    torch_library_tables, torch_state_tables, torch_tables,
+    torch_library_tables, torch_state_tables, torch_tables, transform_tables,
 )  # fmt: skip
 
 DimSpec = tuple[str, int, int | None]
@@ -419,6 +421,7 @@ class _host_state:
         self.warnings.__enter__()
         warnings.filterwarnings("ignore", category=UserWarning, module=_INTERNALS)
         self.state = torch_state.current()
+        self.depth = transforms.depth()
         self.recursion = sys.getrecursionlimit()
         self.collects = gc.isenabled()
         sys.setrecursionlimit(max(self.recursion, _HOST_RECURSION))
@@ -428,6 +431,7 @@ class _host_state:
     def __exit__(self, *exc: object) -> None:
         _FAKE_TENSOR_LOG.removeFilter(_drop)
         self.warnings.__exit__(None, None, None)
+        transforms.leave_to(self.depth)
         torch_state.restore(self.state)
         sys.setrecursionlimit(self.recursion)
         if self.collects:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
-from ptc.capture import fakes
+from ptc.capture import fakes, torch_state
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import FALLBACKS, builtin, pure
 from ptc.capture.values.base import Value
@@ -24,6 +24,7 @@ from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph import transforms
 
 if TYPE_CHECKING:
     from ptc.capture.torch_machine import TorchMachine
@@ -194,9 +195,20 @@ def metadata_method(
     if name == "requires_grad_" and isinstance(args[0], TensorValue):
         wanted = [*args[1:], *kwargs.values()]
         flag = bool(wanted[0].constant()) if wanted else True
-        if not vm.records_gradients or args[0].fake.requires_grad == flag:
+        if args[0].fake.requires_grad == flag:
             return args[0]
+        if args[0].source is None or not vm.records_gradients:
+            return _with_requires_grad(vm, args[0], flag)
     raise GraphBreak("PTC-B018", f"Tensor.{name}() cannot be captured")
+
+
+def _with_requires_grad(vm: TorchMachine, tensor: TensorValue, flag: bool) -> Value:
+    """A tensor that the program made, or one that a library is given, which no caller sees."""
+    vm.require_own(tensor)
+    if not transforms.is_wrapped(tensor.fake) and tensor.fake.is_leaf:
+        vm.journal.record(torch_state.require_grad_again, tensor.fake, not flag)
+    vm.torch_call("call_method", "requires_grad_", [tensor, ConstantValue(flag)], {})
+    return tensor
 
 
 def _fallback(vm: Any, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:

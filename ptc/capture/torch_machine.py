@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph import transforms
 from ptc.graph.program import InputKind
 
 _HINT_BRANCH = "`control_flow=True` compiles both ways; in one straight graph use torch.where"
@@ -74,6 +75,8 @@ class TorchMachine(Machine):
         self.records_gradients = not whole_program
         # Whether generators from outside, torch's own among them, are the program's to write
         self.owns_generators = whole_program
+        self.lost_gradient: str | None = None  # a call whose backward is not in the graph
+        self.reentered = 0  # the depth of a level that was entered again, without its tensors
         # Names of input tensors, by id of the value
         self.aliases: dict[tuple[int, str], None] = {}
         self.state_on_entry = torch_state.current()
@@ -96,6 +99,26 @@ class TorchMachine(Machine):
     def may_require_grad(self, value: TensorValue) -> bool:
         """Whether gradients of a tensor may be recorded, which libraries never do."""
         return self.records_gradients and value.fake.requires_grad
+
+    def has_history(self, value: TensorValue) -> bool:
+        """Whether a call with this tensor is recorded for gradients, where the program runs."""
+        return torch.is_grad_enabled() and value.fake.requires_grad
+
+    def note_own_backward(self, what: str, values: Sequence[Value]) -> None:
+        """Note a call that is captured as its forward, where gradients may be asked for later."""
+        if any(isinstance(value, TensorValue) and self.has_history(value) for value in values):
+            self.lost_gradient = what
+
+    def require_whole_history(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+        """Refuse `torch.autograd.grad(*args)` where a part of what is differentiated is not in the
+        same graph."""
+
+    def require_own(self, value: TensorValue) -> None:
+        """Refuse a change of `requires_grad` that holds on one path only."""
+
+    def note_recording(self, node: torch.fx.Node) -> None:
+        """Say beside a call in which gradient mode the program was entered."""
+        node.meta[transforms.MODE_ON_ENTRY] = self.state_on_entry[0]
 
     def remember(self, value: TensorValue) -> None:
         self.journal.put(self.tensors_by_fake, id(value.fake), value)
@@ -164,6 +187,8 @@ class TorchMachine(Machine):
 
             def make_node() -> torch.fx.Node:
                 args = (tensor.node(self), dim)
+                if transforms.is_wrapped(tensor.fake):  # transforms have no rule for sym_size
+                    return self.builder.add_call("call_method", "size", args, {}, size, stack)
                 target = torch.ops.aten.sym_size.int
                 return self.builder.add_call("call_function", target, args, {}, size, stack)
 
@@ -181,6 +206,8 @@ class TorchMachine(Machine):
 
         def make_node() -> torch.fx.Node:
             args = (tensor.node(self), dim)
+            if transforms.is_wrapped(tensor.fake):
+                return self.builder.add_call("call_method", "stride", args, {}, stride, stack)
             target = torch.ops.aten.sym_stride.int
             return self.builder.add_call("call_function", target, args, {}, stride, stack)
 
@@ -250,6 +277,8 @@ class TorchMachine(Machine):
         node = self.builder.add_call(
             op, target, graph_args, graph_kwargs, result, self.stack_locations()
         )
+        if transforms.is_recording(node):
+            self.note_recording(node)
         return self.result_value(result, node)
 
     def repeat_text(self, text: Value, count: Value) -> Value:
@@ -263,6 +292,8 @@ class TorchMachine(Machine):
         return value
 
     def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if self.reentered:
+            raise GraphBreak("PTC-B004", "a function transform is gone back into")
         if self.fakes.is_symbolic and isinstance(function, Hashable):
             function = FORMS.get(function, function)
         try:
@@ -304,6 +335,13 @@ class TorchMachine(Machine):
                     "PTC-B004",
                     f"the sizes that {_name_of(target)} gives cannot be told: {error}",
                     _HINT_SHAPE,
+                ) from error
+            if transforms.depth():
+                # Not all rules of transforms do on fake tensors what they do in eager
+                raise GraphBreak(
+                    "PTC-B004",
+                    f"{_name_of(target)} fails in a function transform: {error}",
+                    "see whether it works in eager; with sizes that change, make them static",
                 ) from error
             raise self.native_exception(error) from None
 

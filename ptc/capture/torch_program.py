@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import torch.fx
 
+from ptc.capture.errors import GraphBreak
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.torch_numbers import SymbolicNumber
@@ -27,6 +28,8 @@ def finish_program(
     storages = input_storages(vm)
     for number, value in enumerate(outputs):
         assert isinstance(value, (TensorValue, SymbolicNumber))
+        if isinstance(value, TensorValue):
+            _require_usual(vm, value)
         nodes.append(value.node(vm))
         label = output_names[number] if output_names else f"output{number}"
         alias = storages.get(_storage(value.fake)) if isinstance(value, TensorValue) else None
@@ -46,6 +49,19 @@ def finish_program(
         location=vm.frames[0].location() if vm.frames else None,
         declared=dict(vm.fakes.dims),
     )
+
+
+def _require_usual(vm: TorchMachine, value: TensorValue) -> None:
+    """Results are tensors of no transform; no graph gives one for its caller to differentiate
+    by."""
+    value.require_no_level()
+    made = vm.records_gradients and value.source is None
+    if made and value.fake.requires_grad and value.fake.is_leaf:
+        raise GraphBreak(
+            "PTC-B016",
+            f"{value.describe()}, which is made to require a gradient, is a result",
+            "return it detached",
+        )
 
 
 def _sizes_in_use(vm: TorchMachine) -> dict[str, DimRange]:

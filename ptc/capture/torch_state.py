@@ -18,6 +18,9 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
+from ptc.capture.errors import GraphBreak
+from ptc.graph import transforms
+
 if TYPE_CHECKING:
     from ptc.capture.rebuild import Rebuilder
     from ptc.capture.torch_machine import TorchMachine
@@ -82,7 +85,9 @@ def reader_of(setter: Any, key: tuple[Any, ...]) -> _Reader | None:
 def is_setter(function: Any) -> bool:
     """Whether a call of the function changes the state."""
     steps = (torch.autocast_increment_nesting, torch.autocast_decrement_nesting)
-    return function in steps or any(write is function for write, _, _ in _STATES)
+    return function in (*steps, *transforms.STATEFUL) or any(
+        write is function for write, _, _ in _STATES
+    )
 
 
 def back_to(now: tuple[Any, ...], wanted: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
@@ -132,6 +137,39 @@ def leave(emit: Rebuilder, on_entry: tuple[Any, ...]) -> None:
 
 def _literal(emit: Rebuilder, value: Any) -> str:
     return repr(value) if isinstance(value, (bool, str)) else emit.name(value, "value")
+
+
+def leave_again(vm: TorchMachine, depth: int) -> None:
+    """Take back that a level of a function transform was entered."""
+    transforms.leave_to(depth)
+    vm.reentered = 0
+
+
+def enter_again(vm: TorchMachine) -> None:
+    """Take back that a level was left, on the way to before it. Its tensors are gone: nothing can
+    be called there."""
+    transforms.enter_grad()
+    vm.reentered = transforms.depth()
+
+
+def require_grad_again(tensor: torch.Tensor, flag: bool) -> None:
+    """Take back that a tensor was made to require a gradient, or not to."""
+    tensor.requires_grad_(flag)
+
+
+#: Take back what leaves no trace where arms meet: levels are left, and only tensors of the open
+#: block change.
+TRACELESS = frozenset({leave_again, enter_again, require_grad_again})
+
+
+def require_no_level() -> None:
+    """Refuse what ends a straight piece of a program inside of a function transform."""
+    if transforms.depth():
+        raise GraphBreak(
+            "PTC-B004",
+            "inside of a function transform (torch.func) the way depends on data",
+            "use torch.where there, or take the branch or the read out of the transform",
+        )
 
 
 #: What is true where a function, transform (`torch.vmap` and its like), dispatch mode or the tracer

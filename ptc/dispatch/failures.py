@@ -9,6 +9,7 @@ import torch.fx
 
 from ptc.capture import torch_state
 from ptc.graph.program import CapturedProgram
+from ptc.graph.transforms import levels_restored
 from ptc.support.tracebacks import traceback_at
 
 
@@ -17,7 +18,8 @@ def raise_as_eager(program: CapturedProgram, inputs: tuple[Any, ...]) -> None:
     lines in its traceback. What it has written until then stays, as in eager."""
     state = torch_state.current()
     try:
-        _Lines(program.graph).run(*inputs)
+        with levels_restored():
+            _Lines(program.graph).run(*inputs)
     finally:
         torch_state.restore(state)
 

@@ -16,6 +16,7 @@ import torch.fx
 from ptc.autograd.torch_internals import GRADIENT_SWITCHES, storage_key
 from ptc.graph.control import Assign, ControlProgram, ListItem, Segment, walk
 from ptc.graph.control_parts import flat, placeholders_of, variables_of
+from ptc.graph.transforms import unwrapped
 
 _DETACH = ("detach", torch.detach)
 _WRITE_TO_FIRST = (operator.setitem, "__setitem__")
@@ -71,6 +72,8 @@ class _SegmentFlow:
 
     def _call(self, node: torch.fx.Node) -> None:
         given = [a for a in flat((node.args, node.kwargs)) if isinstance(a, torch.fx.Node)]
+        if node.target == "requires_grad_" and node.args[1:] != (False,):
+            self._nodes |= {node, *given}
         if not any(map(self._is_reached, given)):
             return
         if node.target in _WRITE_TO_FIRST:
@@ -85,7 +88,7 @@ class _SegmentFlow:
 def _storage(node: Any) -> int:
     """Identifies the memory of a node's tensor; 0 for all else."""
     value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
-    return storage_key(value) if isinstance(value, torch.Tensor) else 0
+    return storage_key(unwrapped(value)) if isinstance(value, torch.Tensor) else 0
 
 
 def _may_require_grad(value: Any) -> bool:

@@ -16,6 +16,7 @@ from ptc.artifact.vectors import as_compiled
 from ptc.backends.registry import CompiledGraph
 from ptc.dispatch.notices import notify
 from ptc.graph.program import CapturedProgram
+from ptc.graph.transforms import levels_restored
 from ptc.support.diagnostics import Diagnostic, Location
 
 
@@ -113,7 +114,7 @@ class _EagerBackward(torch.autograd.Function):
             if needed:
                 wanted.append(i)
         leaves = [values[i] for i in wanted]
-        with torch.enable_grad(), as_compiled([ctx.graph]):
+        with torch.enable_grad(), levels_restored(), as_compiled([ctx.graph]):
             outputs = ctx.graph(*values)
         pairs = [
             (output, gradient)

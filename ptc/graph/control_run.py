@@ -49,6 +49,7 @@ from ptc.graph.control_parts import placeholders_of
 from ptc.graph.control_texts import TEXT_OPERATIONS
 from ptc.graph.program import CapturedProgram, InputKind
 from ptc.graph.symbols import SYMBOLIC_TYPES, bind_sizes, concrete, in_range, symbols_of
+from ptc.graph.transforms import levels_restored, to_differentiate
 from ptc.graph.types import type_text
 from ptc.hosting.effects import Emit as EmitCallback
 from ptc.hosting.effects import emit_here, exception_of
@@ -278,7 +279,8 @@ class _Interpreter:
         inputs, sizes = self._segment_inputs(item)
         apart = _apart(inputs)
         before = {node: _version(value) for node, value in inputs.items()}
-        results = self._evaluate(item.program, dict(inputs), sizes)
+        with levels_restored():
+            results = self._evaluate(item.program, dict(inputs), sizes)
         written = [node for node, version in before.items() if version != _version(inputs[node])]
         if apart is not None and written:
             # Compiled segments work on tensors that are apart from each other
@@ -302,6 +304,7 @@ class _Interpreter:
         self, program: CapturedProgram, found: dict[torch.fx.Node, Any], sizes: Mapping[str, Any]
     ) -> Sequence[Any]:
         """The results of a graph; `found` has the values of its placeholders."""
+        found = to_differentiate(program.graph.graph, found)
         for node in program.graph.graph.nodes:
             match node.op:
                 case "placeholder":

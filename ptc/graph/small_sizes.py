@@ -21,6 +21,7 @@ from torch.fx.node import map_aggregate
 from ptc.graph.control_parts import placeholders_of
 from ptc.graph.program import CapturedProgram, DimRange
 from ptc.graph.symbols import concrete, hints_of, symbols_of
+from ptc.graph.transforms import levels_restored
 from ptc.support.diagnostics import CompileError
 
 
@@ -67,7 +68,7 @@ def _differing(captured: CapturedProgram, sizes: Mapping[str, int]) -> Node | No
     with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True), _unlogged():
         arguments = [_at(node.meta["val"], sizes) for node in placeholders]
         # What an operator raises at this size, and the end of the search.
-        with suppress(Exception):
+        with suppress(Exception), levels_restored():
             run.run(*arguments)
     return run.differing
 
@@ -87,7 +88,8 @@ def _unlogged() -> Iterator[None]:
 def _at(value: Any, sizes: Mapping[str, int]) -> Any:
     if isinstance(value, torch.Tensor):
         shape, stride = concrete(value.shape, sizes), concrete(value.stride(), sizes)
-        return torch.empty_strided(shape, stride, dtype=value.dtype, device=value.device)
+        made = torch.empty_strided(shape, stride, dtype=value.dtype, device=value.device)
+        return made.requires_grad_(value.requires_grad)
     if isinstance(value, (torch.SymFloat, torch.SymBool)):  # of no consequence for shapes
         return 1.0 if isinstance(value, torch.SymFloat) else True
     return concrete(value, sizes)

@@ -274,12 +274,12 @@ def test_a_custom_backward_is_kept_when_gradients_are_recorded() -> None:
     assert torch.equal(x.grad, torch.full((2,), 14.0))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["vmap", "grad"])
-def test_function_transforms_are_refused_by_name(name: str) -> None:
+@pytest.mark.parametrize("name", ["linearize", "functionalize"])
+def test_transforms_that_trace_are_refused_by_name(name: str) -> None:
     transform = getattr(torch.func, name)
 
     def program(x: torch.Tensor) -> Any:
-        return transform(lambda row: (row * 2).sum())(x)
+        return transform(lambda row: (row * 2).sum(), x)
 
     with pytest.raises(CompileError) as refused:
         capture_program(program, (torch.randn(3),))

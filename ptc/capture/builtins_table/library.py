@@ -121,7 +121,7 @@ builtin(operator.length_hint)(lambda vm, obj, default=None: vm.length(obj))
 
 
 @builtin(functools.partial)
-def _partial(vm: Machine, func: Value, *args: Value, **kwargs: Value) -> Value:
+def _partial(vm: Machine, func: Value, /, *args: Value, **kwargs: Value) -> Value:
     if isinstance(func, PartialValue):
         return PartialValue(func.func, [*func.args, *args], {**func.kwargs, **kwargs})
     return PartialValue(func, list(args), kwargs)

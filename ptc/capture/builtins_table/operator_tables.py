@@ -70,6 +70,7 @@ def _require_no_backward(
     vm: TorchMachine, definition: CustomOpDef, tensors: list[TensorValue]
 ) -> None:
     """An operator's own backward would be lost."""
+    vm.note_own_backward(f"the operator {definition._qualname}", tensors)
     if definition._backward_fn is None or not torch.is_grad_enabled():
         return
     if any(map(vm.may_require_grad, tensors)):

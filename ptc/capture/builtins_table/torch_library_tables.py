@@ -75,6 +75,7 @@ def _apply(vm: TorchMachine, cls: type, args: tuple[Value, ...], kwargs: dict[st
                     f"{cls.__qualname__}.apply records a backward of its own",
                     "under torch.no_grad() it is part of the graph",
                 )
+    vm.note_own_backward(f"{cls.__qualname__}.apply", (*args, *kwargs.values()))
     separate = cls.setup_context is not torch.autograd.Function.setup_context  # type: ignore[attr-defined]
     arguments = [vm.class_value(cls), ConstantValue(separate), *args]
     return _trace(vm, polyfills.apply_function, arguments, kwargs)
@@ -122,11 +123,11 @@ def _refuse(code: str, reason: str, hint: str, *functions: Any) -> None:
     builtin(*functions)(handler)
 
 
-for _name in ("vmap", "grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian"):
+for _name in ("linearize", "functionalize"):
     _refuse(
         "PTC-B004",
-        f"torch.func.{_name} transforms a function as it runs",
-        "write the batched computation or the derivative out, or call it outside of the model",
+        f"torch.func.{_name} traces a function",
+        "use torch.func.jvp, or call it outside of the model",
         getattr(torch.func, _name),
     )
 _refuse(

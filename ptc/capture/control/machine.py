@@ -49,6 +49,7 @@ from ptc.capture.control.block_builder import BlockBuilder
 from ptc.capture.control.carrying import Uncarriable
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance, run_arm
+from ptc.capture.control.histories import Histories
 from ptc.capture.control.kept import Kept, State
 from ptc.capture.control.list_registry import Lists
 from ptc.capture.control.loops import LoopContext
@@ -66,7 +67,6 @@ from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.calls import find_handler
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import RETURNED, YIELDED
-from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue, LostValue
 from ptc.capture.values.choices import MISSING, may_be_missing
@@ -77,7 +77,7 @@ from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Body, NumberKind, NumberVar, Operand
 
 
-class ControlMachine(TorchMachine):
+class ControlMachine(Histories):
     """One capture of a whole program whose control flow may depend on data."""
 
     def __init__(self, *, dynamic: Any = None, kept: Kept | None = None) -> None:

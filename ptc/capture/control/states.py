@@ -117,6 +117,8 @@ def changes(journal: Journal, mark: int) -> dict[Hashable, Place]:
 
 
 def _place(undo: Any, args: tuple[Any, ...]) -> Place | None:
+    if undo in torch_state.TRACELESS:
+        return None
     if undo is setattr:
         return Place("attribute", args[0], args[1])
     owner = getattr(undo, "__self__", None)

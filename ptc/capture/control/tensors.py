@@ -26,6 +26,7 @@ from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import NumberKind, NumberVar, ReadItem, TensorVar
 from ptc.graph.program import InputKind, ProgramInput
 from ptc.graph.symbols import expression_of
+from ptc.graph.transforms import is_wrapped, unwrapped
 from ptc.support.diagnostics import Location
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Homes:
     `inputs` are the program's own inputs in order, `numbers` those of them that are ints. `written`
     names inputs that the program writes to. `shares` says which storages may be the same one at run
     time, `copied` which are copies where Python has a view, or have such copies. `results` came of
-    a merge, with the moment of it. `stale` are copies of views whose base was written to since: no
-    tensor any more that the program has.
+    a merge, with the moment of it, and `merged` of which tensors. `stale` are copies of views whose
+    base was written to since: no tensor any more that the program has.
     """
 
     def __init__(self) -> None:
@@ -54,10 +55,11 @@ class Homes:
         self.shares: dict[int, set[int]] = {}
         self.copied: dict[int, str] = {}
         self.results: dict[int, int] = {}
+        self.merged: dict[TensorValue, list[TensorValue]] = {}
         self.stale: dict[int, tuple[str, tuple[Location, ...]]] = {}
 
     def clear(self) -> None:
-        for table in (self.owner, self.variables, self.inputs):
+        for table in (self.owner, self.variables, self.inputs, self.merged):
             table.clear()
 
     def is_note(self, owner: Any) -> bool:
@@ -65,6 +67,8 @@ class Homes:
         return owner is self.results or owner is self.stale
 
     def register(self, value: TensorValue) -> None:
+        if is_wrapped(value.fake):
+            return  # gone where its function transform ends
         self.owner.setdefault(storage(value.fake), value)
 
     def base(self, value: TensorValue) -> TensorValue:
@@ -74,11 +78,12 @@ class Homes:
 
 
 def storage(fake: torch.Tensor) -> int:
-    return fake.untyped_storage()._cdata
+    return unwrapped(fake).untyped_storage()._cdata
 
 
 def covers(fake: torch.Tensor) -> bool:
     """Whether a tensor has all of its storage."""
+    fake = unwrapped(fake)
     offset = fake.storage_offset()
     if isinstance(offset, torch.SymInt) or offset != 0:
         return False
@@ -119,6 +124,7 @@ def tensor_node(vm: ControlMachine, value: TensorValue) -> torch.fx.Node:
     own = value.known_node()
     if own is not None and own.graph is block.graph:
         return own
+    value.require_no_level()
     known = block.nodes.get(value)
     if known is None:
         known = _imported(vm, value)
@@ -271,6 +277,7 @@ def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorV
     homes = vm.homes
     mine = storage(result.fake)
     vm.journal.put(homes.results, mine, now())
+    homes.merged[result] = [*homes.merged.get(result, ()), *sources]
     for source in sources:
         its = storage(source.fake)
         if (

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch.fx
 
+from ptc.capture import torch_state
 from ptc.capture.values.base import Value
 from ptc.graph.control import (
     Assign,
@@ -162,6 +163,8 @@ class Writer:
 
     def flush(self) -> None:
         """End the open block."""
+        if self._open is not None:
+            torch_state.require_no_level()
         self._open = None
 
     def add(self, item: Item) -> None:

@@ -4,6 +4,7 @@ constants, and further types that other modules add to `IMMUTABLE_TYPES` (dtypes
 
 from __future__ import annotations
 
+import collections.abc
 import datetime
 import decimal
 import enum
@@ -30,6 +31,7 @@ IMMUTABLE_TYPES: set[type] = {
     range, frozenset, types.CodeType, re.Pattern, re.Match, fractions.Fraction, decimal.Decimal,
     datetime.timedelta, datetime.date, datetime.datetime, uuid.UUID,
     pathlib.PurePosixPath, pathlib.PureWindowsPath, types.GenericAlias, types.UnionType,
+    type(collections.abc.Callable[[], None]),
 }  # fmt: skip
 # Literals that source code can spell
 LITERAL_TYPES = (int, float, bool, complex, str, bytes, type(None), type(Ellipsis))

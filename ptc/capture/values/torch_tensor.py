@@ -15,6 +15,7 @@ from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.constants import IMMUTABLE_TYPES, ConstantValue
 from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.objects import Instance
+from ptc.graph import transforms
 from ptc.graph.program import InputKind
 
 if TYPE_CHECKING:
@@ -157,7 +158,10 @@ class TensorValue(Instance):
         return vm.wrap(self.live.grad, self.attribute_source("grad"))
 
     def set_attribute(self, vm: TorchMachine, name: str, value: Value) -> None:  # type: ignore[override]
-        if name in ("data", "grad", "requires_grad", "names"):
+        if name == "requires_grad":
+            vm.call(vm.getattr(self, "requires_grad_"), [value])
+            return
+        if name in ("data", "grad", "names"):
             raise GraphBreak("PTC-B016", f"attribute {name!r} of {self.describe()} is set")
         super().set_attribute(vm, name, value)
 
@@ -218,10 +222,20 @@ class TensorValue(Instance):
     def hash_key(self, vm: TorchMachine) -> Any:  # type: ignore[override]
         return IdentityKey(self)
 
+    def require_no_level(self) -> None:
+        """A tensor of a function transform has no meaning outside of it."""
+        if transforms.is_wrapped(self.fake):
+            raise GraphBreak(
+                "PTC-B004",
+                f"{self.describe()} of a function transform is used where the graph ends",
+                "return what the transformed function computes",
+            )
+
     def known_node(self) -> torch.fx.Node | None:
         return self._node
 
     def rebuild(self, emit: Rebuilder) -> str:
+        self.require_no_level()
         derived = emit.derive(self)
         if derived is not None:
             name = emit.define(self, derived)

@@ -1,0 +1,148 @@
+"""What gradients that the program asks for come of.
+
+A piece of the program is differentiated by itself: what it takes from another piece is a constant
+there. So the whole computation between what is differentiated and what by must lie in one piece.
+"""
+
+# pyright: reportPrivateUsage=false, reportAssignmentType=false
+# The functions of this module are attached as methods.
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.fx
+
+from ptc.capture.errors import GraphBreak
+from ptc.capture.torch_machine import TorchMachine
+from ptc.capture.values.base import Value
+from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph import transforms
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+_CUTS = frozenset({"detach", "detach_", torch.detach})
+
+
+def has_history(vm: ControlMachine, value: TensorValue) -> bool:
+    """What comes of a merge may have one, though its fake tensor has none."""
+    return torch.is_grad_enabled() and value.fake.is_floating_point()
+
+
+def require_own(vm: ControlMachine, value: TensorValue) -> None:
+    """Refuse a change of `requires_grad` of a tensor from before a branch: it would hold in one arm
+    only."""
+    node = value.known_node()
+    if value.source is not None or node is None or node.graph is not vm.writer.block.graph:
+        raise GraphBreak(
+            "PTC-B016",
+            f"requires_grad of {value.describe()} is set, which was made before a branch",
+            "set it where the tensor is made: `y = x.detach().requires_grad_()`",
+        )
+
+
+def require_whole(vm: ControlMachine, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+    """Refuse `torch.autograd.grad(*args)` where its values come from before a branch, loop or read
+    on data."""
+    outputs = list(_tensors(kwargs.get("outputs", args[0] if args else None)))
+    inputs = list(_tensors(kwargs.get("inputs", args[1] if len(args) > 1 else None)))
+    graph = vm.writer.block.graph
+    own = [value.known_node() for value in outputs]
+    ends = [node for node in own if node is not None and node.graph is graph]
+    imported = _imported(vm, ends)
+    if len(ends) < len(outputs) or any(
+        _depends(vm, value, set()) for value in imported if not _given(value, inputs)
+    ):
+        raise _refusal()
+    if any(not _is_leaf(value) and not _is_own(value, graph, imported) for value in inputs):
+        raise _refusal()
+    taken = {value for value in imported if value in inputs and not _is_leaf(value)}
+    if taken and any(_is_leaf(value) for value in inputs):
+        # What is taken from before may depend on the leaves
+        raise _refusal()
+
+
+def _refusal() -> GraphBreak:
+    return GraphBreak(
+        "PTC-B016",
+        "gradients are asked for of what was computed before a branch, loop or read on data",
+        "compute the loss again, or from what is detached, between the branch and the gradients",
+    )
+
+
+def _tensors(value: Value | None) -> Iterator[TensorValue]:
+    if isinstance(value, TensorValue):
+        yield value
+    elif isinstance(value, (ListValue, TupleValue)):
+        for item in value.items:
+            yield from _tensors(item)
+
+
+def _is_leaf(value: TensorValue) -> bool:
+    return value.source is not None and value.fake.is_leaf
+
+
+def _is_own(value: TensorValue, graph: torch.fx.Graph, imported: list[TensorValue]) -> bool:
+    """Whether a block can differentiate by a tensor: it made it, or was given the very tensor."""
+    node = value.known_node()
+    return node is not None and (
+        node.graph is graph or (value in imported and value.fake.requires_grad)
+    )
+
+
+def _given(value: TensorValue, inputs: list[TensorValue]) -> bool:
+    """What is differentiated by may come from anywhere; what comes of it may not."""
+    return _is_leaf(value) or any(value is one for one in inputs)
+
+
+def _imported(vm: ControlMachine, ends: Iterable[torch.fx.Node]) -> list[TensorValue]:
+    """The floating-point tensors that a block takes from before for these nodes of it."""
+    return [
+        value
+        for node in _behind(ends)
+        if node.op == "placeholder" and (value := vm.value_of_node.get(node)) is not None
+        if value.fake.is_floating_point() or value.fake.is_complex()
+    ]
+
+
+def _behind(ends: Iterable[torch.fx.Node]) -> Iterator[torch.fx.Node]:
+    """The nodes that these are made of, themselves included, up to where a tensor is detached."""
+    seen: set[torch.fx.Node] = set()
+    rest = list(ends)
+    while rest:
+        node = rest.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        yield node
+        if node.target not in _CUTS:
+            rest.extend(node.all_input_nodes)
+
+
+def _depends(vm: ControlMachine, value: TensorValue, seen: set[Any]) -> bool:
+    """Whether a tensor from before may be part of what gradients are recorded of."""
+    if value in seen:
+        return False
+    if _is_leaf(value):
+        return value.fake.requires_grad and bool(seen)
+    seen.add(value)
+    node = value.known_node()
+    if value.fake.requires_grad or transforms.is_wrapped(value.fake):
+        return True
+    if node is None:
+        sources = vm.homes.merged.get(value)
+        known = value.source is not None or sources is not None
+        return not known or any(_depends(vm, source, seen) for source in sources or ())
+    return any(_depends(vm, earlier, seen) for earlier in _imported(vm, [node]))
+
+
+class Histories(TorchMachine):
+    """What a machine for several pieces asks of gradients."""
+
+    has_history = has_history
+    require_own = require_own
+    require_whole_history = require_whole
