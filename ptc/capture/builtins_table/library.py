@@ -221,6 +221,8 @@ class _DeepCopy:
             return known
         if isinstance(obj, (ConstantValue, FunctionValue, ClassValue, BuiltinValue)):
             return obj
+        if obj.cls in (int, float, bool, str):
+            return obj  # that data decides
         self.originals.append(obj)
         return self._copied(obj)
 

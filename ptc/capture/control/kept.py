@@ -359,7 +359,14 @@ class State:
                 if _is_list(outside):
                     del vm.wrapped[id(real)]  # what finds it again has another name for it
             if outside is not None and not self._live:
-                self._begin(place, path, outside, original)
+                try:
+                    self._begin(place, path, outside, original)
+                except Unkept as why:
+                    raise GraphBreak(
+                        "PTC-B003",
+                        f"{name!r} is kept from call to call, and holds {why}",
+                        "keep lists of numbers, of tensors or of tuples of these in the model",
+                    ) from None
             value = self._table.load(place, outside)
         return _Slot(place, value, owner, name, real, same)
 
@@ -428,6 +435,15 @@ class State:
         """Put what reads the session's variables at the start of the program."""
         root.items[:0] = self._prologue.items
         self._prologue.items.clear()
+        for key, written in self._written.items():
+            if written.refused and key in self._slots:
+                raise GraphBreak(
+                    "PTC-B003",
+                    f"{written.name!r} is kept from call to call, and changes in a way that no "
+                    "session keeps: a list in it would hold lists, or objects of which data "
+                    "decides how many exist",
+                    "keep lists of numbers, of tensors or of tuples of these in the model",
+                )
         for slot in self._slots.values():
             if isinstance(slot.original, _CHANGING):
                 other = self.vm.wrapped.get(id(slot.original))

@@ -12,6 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from ptc.capture.api import capture_program
+from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
 _COUNTS = tuple(torch.tensor(n) for n in (4, 2, 1, 0))
@@ -290,6 +292,85 @@ _PROGRAMS: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
 @pytest.mark.parametrize(("function", "inputs"), _PROGRAMS)
 def test_objects(function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     check(function, *inputs)
+
+
+# -- what is refused ------------------------------------------------------------------------------
+
+
+class Tracks(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tracks: list[Any] = []
+
+    def forward(self, n: Tensor) -> list[int]:
+        for i in range(int(n)):
+            self.tracks.append(Node(i))
+        return [track.value for track in self.tracks]
+
+
+class Rows(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[int]] = []
+
+    def forward(self, n: Tensor) -> list[int]:
+        for i in range(int(n)):
+            row: list[int] = []
+            for j in range(i):
+                row.append(j)
+            self.rows.append(row)
+        return [len(row) for row in self.rows]
+
+
+def returned(n: Tensor) -> Any:
+    nodes: list[Node] = []
+    for i in range(int(n)):
+        nodes.append(Node(i))
+    return nodes
+
+
+def without(n: Tensor) -> int:
+    nodes: list[Node] = []
+    for i in range(int(n)):
+        nodes.append(Node(i))
+        del nodes[-1].mark
+    return len(nodes)
+
+
+def addresses(n: Tensor) -> int:
+    nodes: list[Node] = []
+    found: set[int] = set()
+    for i in range(int(n)):
+        nodes.append(Node(i))
+        found.add(id(nodes[-1]))
+    return len(found)
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "line"),
+    [
+        (Tracks(), "PTC-B003", "'tracks' is kept from call to call"),
+        (Rows(), "PTC-B003", "'rows' is kept from call to call"),
+        (returned, "PTC-B011", "objects of class Node"),
+        (without, "PTC-B006", "attribute 'mark'"),
+        (addresses, "PTC-B002", "the address of an object of class Node"),
+    ],
+)
+def test_refused(function: Callable[..., Any], code: str, line: str) -> None:
+    with pytest.raises(CompileError, match=line) as refused:
+        capture_program(function, (torch.tensor(3),))
+    assert refused.value.code == code
+
+
+def dictionaries(n: Tensor) -> Any:
+    recs: list[Rec] = []
+    for i in range(int(n)):
+        recs.append(Rec(i))
+    return [dataclasses.asdict(rec)["a"] for rec in recs], [vars(rec)["a"] for rec in recs]
+
+
+def test_dictionaries_of_attributes() -> None:
+    check(dictionaries, *_COUNTS)
 
 
 def added(n: Tensor) -> Any:
