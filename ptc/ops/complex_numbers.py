@@ -149,12 +149,15 @@ def log(x: Complex) -> Complex:
 
 
 def sqrt(x: Complex) -> Complex:
-    """The root in the right half plane. The larger part is computed first, the other one of it."""
+    """The root in the right half plane. The larger part is computed first, the other one of it. An
+    infinite imaginary part gives infinite parts, whatever the real one."""
     larger = torch.sqrt(0.5 * x.re.abs() + 0.5 * magnitude(x))
     other = torch.where(larger == 0, x.im, 0.5 * x.im / larger)
     right = x.re >= 0
     re = torch.where(right, larger, other.abs())
-    return Complex(re, torch.where(right, other, torch.copysign(larger, x.im)))
+    im = torch.where(right, other, torch.copysign(larger, x.im))
+    steep = x.im.isinf()
+    return Complex(torch.where(steep, x.im.abs(), re), torch.where(steep, x.im, im))
 
 
 def power(x: Complex, y: Complex) -> Complex:
@@ -211,13 +214,16 @@ def _whole_power(x: Complex, exponent: int) -> Complex:
 
 
 def sinh(x: Complex) -> Complex:
-    """sinh x = sinh a cos b + i cosh a sin b."""
-    return Complex(x.re.sinh() * x.im.cos(), x.re.cosh() * x.im.sin())
+    """sinh x = sinh a cos b + i cosh a sin b. Without imaginary part it stays without one, though
+    cosh a may be infinite."""
+    im = torch.where(x.im == 0, x.im, x.re.cosh() * x.im.sin())
+    return Complex(x.re.sinh() * x.im.cos(), im)
 
 
 def cosh(x: Complex) -> Complex:
-    """cosh x = cosh a cos b + i sinh a sin b."""
-    return Complex(x.re.cosh() * x.im.cos(), x.re.sinh() * x.im.sin())
+    """cosh x = cosh a cos b + i sinh a sin b, for b = 0 as `sinh`."""
+    im = torch.where(x.im == 0, x.im * x.re.sign(), x.re.sinh() * x.im.sin())
+    return Complex(x.re.cosh() * x.im.cos(), im)
 
 
 def tanh(x: Complex) -> Complex:
