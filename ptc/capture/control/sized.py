@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.errors import GraphBreak
+from ptc.capture.polyfills import torch_functions
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
@@ -139,6 +140,19 @@ def _unique(vm: ControlMachine, given: Arguments) -> Value | None:
     return values if len(results) == 1 else TupleValue(results)
 
 
+def _unique_consecutive(vm: ControlMachine, given: Arguments) -> Value | None:
+    if not _is(given.get("dim"), None, None):
+        raise GraphBreak(
+            "PTC-B007", "unique_consecutive along a dimension has a size that data decides",
+            "use unique_consecutive of all elements, or a mask",
+        )  # fmt: skip
+    wanted = [
+        ConstantValue(_is(given.get(name), True, False))
+        for name in ("return_inverse", "return_counts")
+    ]
+    return vm.call(vm.wrap_fixed(torch_functions.unique_consecutive), [given["input"], *wanted])
+
+
 def _repeat_interleave(vm: ControlMachine, given: Arguments) -> Value | None:
     x, repeats = given["input"], given.get("repeats")
     if repeats is None:
@@ -180,6 +194,10 @@ _HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "where": (("condition", "input", "other"), _where),
     "masked_select": (("input", "mask"), _masked_select),
     "unique": (("input", "sorted", "return_inverse", "return_counts", "dim"), _unique),
+    "unique_consecutive": (
+        ("input", "return_inverse", "return_counts", "dim"),
+        _unique_consecutive,
+    ),
     "repeat_interleave": (("input", "repeats", "dim"), _repeat_interleave),
     "bincount": (("input", "weights", "minlength"), _bincount),
 }

@@ -19,6 +19,22 @@ def linspace(start: Any, end: Any, steps: Any, dtype: Any, device: Any) -> Any:
     return torch.where(first, start + place * step, end - (steps - 1 - place) * step)
 
 
+def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool) -> Any:
+    """`torch.unique_consecutive` of all elements."""
+    flat = x.flatten()
+    first = flat != flat.roll(1)
+    first[:1] = True
+    places = first.nonzero().squeeze(1)
+    group = first.cumsum(0) - 1
+    results = [flat[places]]
+    if return_inverse:
+        results.append(group.reshape(x.shape))
+    if return_counts:
+        ones = torch.ones_like(group)
+        results.append(torch.zeros_like(places).index_add(0, group, ones))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
 def call_with_hooks(module: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`nn.Module.__call__` with forward hooks."""
     for key, hook in [*module._forward_pre_hooks.items()]:

@@ -17,6 +17,7 @@ from ptc.capture.api import DynamicSpec, capture_program
 from ptc.capture.fake_forms import viewed
 from ptc.graph.control import ControlProgram, TensorVar
 from ptc.support.diagnostics import CompileError
+from tests.capture.control.checking import check
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, interpreted, library
 
@@ -231,3 +232,18 @@ def test_views_are_those_of_torch() -> None:
                 viewed(x, shape)
         else:
             assert torch.equal(viewed(x, shape), expected)
+
+
+def runs_of_equals(x: torch.Tensor) -> Any:
+    return (
+        torch.unique_consecutive(x),
+        x.unique_consecutive(return_counts=True),
+        torch.unique_consecutive(x, return_inverse=True, return_counts=True),
+    )
+
+
+def test_runs_of_equal_elements() -> None:
+    rows = ([1, 1, 2, 2, 2, 1, 3], [1, 2, 1, 2, 1, 2, 1], [5] * 7)
+    check(runs_of_equals, *(torch.tensor(row) for row in rows))
+    nan = torch.nan
+    check(runs_of_equals, torch.tensor([[1.0, 1.0], [nan, nan], [2.0, 1.0]]), torch.zeros(3, 2))
