@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import math
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import torch
 import torch.nn.functional as F
 import torch.utils.checkpoint as checkpoints
 from torch import nn
-from torch.nn.utils import parametrizations
+from torch.nn.utils import parametrizations, parametrize
 
 import ptc
 from ptc.capture.api import capture_program
@@ -332,3 +333,43 @@ def test_a_whole_program_does_not_rely_on_one_tensor_in_two_places() -> None:
     captured = capture_program(program, (x, x))
     assert len(captured.inputs) == 2
     assert torch.equal(captured.graph(x * 3, x * 5)[0], x * 15)
+
+
+class _Symmetric(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.triu() + x.triu(1).transpose(-1, -2)
+
+
+def test_parametrizations_are_cached() -> None:
+    layer = torch.nn.Linear(3, 3)
+    parametrize.register_parametrization(layer, "weight", _Symmetric())
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        with parametrize.cached():
+            return layer(layer(x))
+
+    x = torch.randn(2, 3)
+    with torch.no_grad():
+        torch.testing.assert_close(ptc.compile(program, backend="eager")(x), program(x))
+
+
+def test_a_context_manager_passes_on_the_exception_itself() -> None:
+    @contextlib.contextmanager
+    def around() -> Iterator[None]:
+        try:
+            yield
+        except ValueError:
+            yield
+
+    def program(x: torch.Tensor) -> Any:
+        raised = RuntimeError("one", 2)
+        try:
+            with around():
+                raise raised
+        except RuntimeError as error:
+            return x + 1, error is raised, error.args
+        return x
+
+    x = torch.ones(2)
+    compiled = ptc.compile(program, backend="eager", fullgraph=True)
+    assert compiled(x)[1:] == (True, ("one", 2)) == program(x)[1:]

@@ -240,10 +240,19 @@ def _send(vm: Machine, self: Value, value: Value) -> Value:
     return result
 
 
+def _instance(vm: Machine, cls: ClassValue, given: Value) -> Value:
+    """The exception of `throw(cls, given)`: what is given, or made of it."""
+    if issubclass(given.cls, cls.klass_object):
+        return given
+    if given.cls is type(None):
+        return vm.call(cls, [])
+    return vm.call(cls, list(vm.unpack(given)) if given.cls is tuple else [given])
+
+
 @builtin(types.GeneratorType.throw)
 def _throw(vm: Machine, self: Value, error: Value, *rest: Value) -> Value:
     if isinstance(error, ClassValue):
-        error = vm.call(error, [rest[0]] if rest else [])
+        error = _instance(vm, error, rest[0] if rest else ConstantValue(None))
     result = _generator(self).throw(vm, error)
     if result is None:
         raise vm.stop_iteration(self)

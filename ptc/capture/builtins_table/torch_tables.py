@@ -71,11 +71,15 @@ def _log_api_usage(vm: TorchMachine, *args: Value) -> None:
 @builtin(
     torch.jit.is_scripting,  # noqa: TID251 (asked by libraries)
     torch.jit.is_tracing,  # noqa: TID251
-    torch._C._get_tracing_state,
     torch.compiler.is_dynamo_compiling,
 )  # fmt: skip
 def _no(vm: TorchMachine, *args: Value) -> Value:
     return ConstantValue(False)
+
+
+@builtin(torch._C._get_tracing_state)
+def _no_tracing_state(vm: TorchMachine) -> Value:
+    return ConstantValue(None)
 
 
 @builtin(
