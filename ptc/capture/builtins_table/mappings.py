@@ -26,6 +26,7 @@ from ptc.capture.values.set_history import (
     changed,
     cleared,
     combined,
+    in_order,
     of_real,
 )
 
@@ -285,9 +286,7 @@ def _make_set(vm: Machine, cls: type, iterable: Value | None) -> Value:
         result = SetValue({}, cls)
     else:
         result = _like_set(vm, cls, iterable)
-    if cls is frozenset and result.is_constant():
-        return ConstantValue(result.constant())
-    return result
+    return _folded(result)
 
 
 @builtin(set)
@@ -449,9 +448,17 @@ def _assign(vm: Machine, target: Value, elements: dict[Any, Value], known: Order
 def _like(model: Value, elements: dict[Any, Value], known: Ordered | None) -> Value:
     klass = frozenset if issubclass(model.cls, frozenset) else set
     result = SetValue(elements, klass, history=None) if known is None else _set_value(known, klass)
-    if klass is frozenset and result.is_constant():
-        return ConstantValue(result.constant())
-    return result
+    return _folded(result)
+
+
+def _folded(value: SetValue) -> Value:
+    """A frozenset of constants as one, where that has the same order."""
+    if value.klass is not frozenset or not value.is_constant():
+        return value
+    real = value.constant()
+    known = in_order(value.history, list(value.elements.values()))
+    same = known is None or [one.constant() for one in known] == list(real)
+    return ConstantValue(real) if same else value
 
 
 def _set_operator(name: str, in_place: bool) -> Any:
