@@ -211,11 +211,12 @@ def constants(x: Row) -> Any:
     y = x.float()
     if x[0] > 3:
         y = y + 1
-    for v in [*frozenset(literal), *(frozenset(literal) | {8, 24}), *frozenset([33, 1, 9])]:
+    fixed = frozenset({64, 32, 3, 16, 24})
+    for v in [*fixed, *(frozenset(literal) | {8, 24}), *frozenset([33, 1, 9])]:
         y = y + v * y % 7
     for v in [*literal, *large, *merged, *(literal - {1}), *({5, 21, 37} & {37, 5})]:
         y = y * 1.5 + v
-    return y
+    return y, list(fixed)
 
 
 def test_sets_of_constants() -> None:
