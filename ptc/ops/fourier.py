@@ -20,7 +20,7 @@ from ptc.ops.complex_registry import Complex, complex_samples, on_complex
 from ptc.ops.concat import write
 from ptc.ops.nests import loops
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
-from ptc.ops.registry import lowers, samples
+from ptc.ops.registry import decomposes, lowers, samples, samples_for
 from ptc.ops.shapes import ZERO
 from ptc.ops.slicing import narrow
 from ptc.support.diagnostics import CompileError
@@ -129,6 +129,27 @@ def fft_c2r(x: Complex, dim: Sequence[int], normalization: int, last_dim_size: A
     return OPERATORS.irfft(re, im, last_dim_size, normalization).movedim(-1, dim[-1])
 
 
+# --- frequencies ----------------------------------------------------------------------------------
+
+
+@decomposes(aten.fft_fftfreq.default)
+def decompose_fftfreq(
+    n: int, d: float = 1.0, *, dtype: torch.dtype | None = None, **_placement: Any
+) -> Tensor:
+    """The frequency of each element of a transform, the second half negative."""
+    count = torch.arange(n, dtype=dtype or torch.get_default_dtype())
+    return torch.where(count >= (n + 1) // 2, count - n, count) * (1.0 / (n * d))
+
+
+@decomposes(aten.fft_rfftfreq.default)
+def decompose_rfftfreq(
+    n: int, d: float = 1.0, *, dtype: torch.dtype | None = None, **_placement: Any
+) -> Tensor:
+    """The frequency of each element of the first half of a transform."""
+    count = torch.arange(n // 2 + 1, dtype=dtype or torch.get_default_dtype())
+    return count * (1.0 / (n * d))
+
+
 # --- samples --------------------------------------------------------------------------------------
 
 _LENGTHS = (1, 2, 6, 15, 34, 64)
@@ -154,6 +175,12 @@ for _n in _LENGTHS:
         sample(T(f"f32[3,{_m}]"), _n, False, exact=True),
         sample(T(f"f64[{_m}]"), _n, True, exact=True),
     )
+samples_for(
+    (aten.fft_fftfreq.default, aten.fft_rfftfreq.default),
+    sample(8),
+    sample(9, 0.1),
+    sample(5, dtype=torch.float64),
+)
 for _n in (7, 12):
     complex_samples(
         aten._fft_c2c.default,
