@@ -204,7 +204,8 @@ def metadata_method(
 
 def _with_requires_grad(vm: TorchMachine, tensor: TensorValue, flag: bool) -> Value:
     """A tensor that the program made, or one that a library is given, which no caller sees."""
-    vm.require_own(tensor)
+    if not vm.takes_requires_grad(tensor):
+        return tensor
     if not transforms.is_wrapped(tensor.fake) and tensor.fake.is_leaf:
         vm.journal.record(torch_state.require_grad_again, tensor.fake, not flag)
     vm.torch_call("call_method", "requires_grad_", [tensor, ConstantValue(flag)], {})

@@ -107,14 +107,24 @@ class TorchMachine(Machine):
     def note_own_backward(self, what: str, values: Sequence[Value]) -> None:
         """Note a call that is captured as its forward, where gradients may be asked for later."""
         if any(isinstance(value, TensorValue) and self.has_history(value) for value in values):
-            self.lost_gradient = what
+            self.lost_gradient = f"{what}, which has a backward of its own"
 
     def require_whole_history(self, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
         """Refuse `torch.autograd.grad(*args)` where a part of what is differentiated is not in the
         same graph."""
+        for node, value in self.value_of_node.items():
+            live = value.live
+            if node.op == "placeholder" and live is not None and live.grad_fn is not None:
+                raise GraphBreak(
+                    "PTC-B016",
+                    f"gradients are asked for beside {value.describe()}, whose own history is not "
+                    "in the graph",
+                    "detach it, or compute it and the gradients in one piece",
+                )
 
-    def require_own(self, value: TensorValue) -> None:
-        """Refuse a change of `requires_grad` that holds on one path only."""
+    def takes_requires_grad(self, value: TensorValue) -> bool:
+        """Whether a change of `requires_grad` holds wherever the tensor is used."""
+        return True
 
     def note_recording(self, node: torch.fx.Node) -> None:
         """Say beside a call in which gradient mode the program was entered."""

@@ -241,3 +241,13 @@ def test_beside_branches_on_data(fn: Fn, tmp_path: Any) -> None:
     with torch.no_grad():
         for x in inputs:
             torch.testing.assert_close(library(x), fn(x))
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_the_history_of_an_argument_counts() -> None:
+    def program(model: nn.Module, y: torch.Tensor) -> Any:
+        return torch.autograd.grad(model(y).sum() + y.sum(), list(model.parameters()))
+
+    model, x = nn.Linear(3, 3).double(), torch.randn(4, 3, dtype=torch.float64)
+    got = ptc.compile(program)(model, model(x))
+    torch.testing.assert_close(got, program(model, model(x)))

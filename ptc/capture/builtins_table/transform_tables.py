@@ -129,6 +129,6 @@ def _require_no_lost_gradient(vm: TorchMachine) -> None:
     if vm.lost_gradient is not None:
         raise GraphBreak(
             "PTC-B016",
-            f"gradients are asked for behind {vm.lost_gradient}, which has a backward of its own",
+            f"gradients are asked for behind {vm.lost_gradient}",
             "write its forward with torch's functions, or call it under torch.no_grad()",
         )

@@ -33,16 +33,18 @@ def has_history(vm: ControlMachine, value: TensorValue) -> bool:
     return torch.is_grad_enabled() and value.fake.is_floating_point()
 
 
-def require_own(vm: ControlMachine, value: TensorValue) -> None:
-    """Refuse a change of `requires_grad` of a tensor from before a branch: it would hold in one arm
-    only."""
+def takes_requires_grad(vm: ControlMachine, value: TensorValue) -> bool:
+    """Not for a tensor from before a branch: it would hold in one arm only. A library that asks for
+    no gradients does without."""
     node = value.known_node()
-    if value.source is not None or node is None or node.graph is not vm.writer.block.graph:
-        raise GraphBreak(
-            "PTC-B016",
-            f"requires_grad of {value.describe()} is set, which was made before a branch",
-            "set it where the tensor is made: `y = x.detach().requires_grad_()`",
-        )
+    if value.source is None and node is not None and node.graph is vm.writer.block.graph:
+        return True
+    what = f"requires_grad of {value.describe()} is set, which was made before a branch"
+    if vm.records_gradients:
+        hint = "set it where the tensor is made: `y = x.detach().requires_grad_()`"
+        raise GraphBreak("PTC-B016", what, hint)
+    vm.lost_gradient = f"`requires_grad_()` of {value.describe()}, made before a branch"
+    return False
 
 
 def require_whole(vm: ControlMachine, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
@@ -144,5 +146,5 @@ class Histories(TorchMachine):
     """What a machine for several pieces asks of gradients."""
 
     has_history = has_history
-    require_own = require_own
+    takes_requires_grad = takes_requires_grad
     require_whole_history = require_whole
