@@ -250,8 +250,20 @@ def common_form(vm: ControlMachine, contents: Sequence[Sequence[Any]]) -> Form |
             form = its if form is None else joined(vm, form, its)
     for items in contents:
         if is_state(items) and form is not None:
+            form = with_same_objects(vm, form, items[0].form)
             vm.lists.references.require_same_leaves(items[0], form)
-            require_same_objects(vm, form, items[0].form)
+    return form
+
+
+def with_same_objects(vm: ControlMachine, form: Form, other: Form) -> Form:
+    """The form of a list with the elements of another one, which may number its objects in another
+    way: strings are then kept as such. Raises Unlistable."""
+    try:
+        require_same_objects(vm, form, other)
+    except Unlistable:
+        if not holds_texts(form) or not holds_texts(other):
+            raise
+        return TextForm()
     return form
 
 
@@ -526,7 +538,7 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
         raise GraphBreak("PTC-B006", "a deque with a bound is extended by a list of unknown length")
     widen(vm, owner, other.state.form)
     try:
-        require_same_objects(vm, owner.state.form, other.state.form)
+        widen(vm, owner, with_same_objects(vm, owner.state.form, other.state.form))
     except Unlistable as why:
         raise refusal(vm, why) from None
     vm.lists.references.require_same_references(owner.state.form, other.state.form)

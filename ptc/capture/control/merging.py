@@ -269,7 +269,13 @@ class Merger:
         ]
         known = dict.fromkeys(key for content in contents for key in content)
         keys = [key for key in known if self.vm.journal.was_read(place.owner, key)]
-        keys += one_order(orders)
+        try:
+            keys += one_order(orders)
+        except Unmergeable:
+            owner = getattr(place.owner, "owner", None)
+            if not entries.holdable(owner):
+                raise
+            return self.entries.held(owner, contents)
         merged: dict[Any, Any] = {}
         for key in keys:
             found = [content.get(key, _ABSENT) for content in contents]

@@ -46,8 +46,15 @@ class MergedEntries:
                 rows.append([self._lists.items(number, one) for one in entries.lists_in(content)])
             else:
                 rows.append(entries.columns_of(owner, content, self._history(number, owner)))
-        made = [lists.DataListValue(self._lists.held(list(one))) for one in zip(*rows, strict=True)]
-        return dict(zip((entries.KEYS, entries.VALUES), made, strict=True))
+        columns = [self._column(owner, *pair) for pair in enumerate(zip(*rows, strict=True))]
+        return dict(zip((entries.KEYS, entries.VALUES), columns, strict=True))
+
+    def _column(self, owner: Any, number: int, contents: Sequence[list[Any]]) -> Value:
+        """One of its lists, which counts as made where the container was."""
+        made: Any = lists.DataListValue(lists.ListState(lists.EMPTY, ()))
+        self._vm.lists.references.part(made, entries.content_of(owner), number)
+        made.items[0] = self._lists.held(list(contents), owner=made)
+        return made
 
     def is_dropped(self, items: Any) -> bool:
         """Whether a list was one of a container that is not of it after the arms."""

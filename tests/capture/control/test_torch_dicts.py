@@ -376,3 +376,41 @@ def keys_of_two_types(x: Row) -> Any:
 def test_what_is_refused(program: Any) -> None:
     with pytest.raises(CompileError, match="PTC-B006"):
         capture_program(program, (ROWS[0],))
+
+
+# -- keys in an order that data decides, and strings that two lists number in different ways ------
+
+
+def in_any_order(x: Row) -> Any:
+    ordered, counts = {}, {}
+    if x[0] > 0:
+        ordered["a"] = 1
+        ordered["b"] = 2
+    else:
+        ordered["b"] = 3
+        ordered["a"] = 4
+    for v in x:
+        kind = "low" if v < 0 else "mid" if v < 2 else "high"
+        counts[kind] = counts.get(kind, 0) + 1
+    return ordered, counts, sorted(counts), list(ordered), ordered["a"], sum(counts.values())
+
+
+def numbered_apart(x: Row) -> Any:
+    known, some, every = {}, [], []
+    for v in x:
+        if v > 2:
+            known["b"] = "yes"
+            some.append("one")
+        elif v < 0:
+            known["a"], known["c"] = "no", "yes"
+            some.append("two")
+        every.append("two" if v < 1 else "one")
+    every.extend(some)
+    either = some if x[0] > 0 else every
+    return "-".join(known[name] for name in sorted(known)), known, some + every, either
+
+
+@pytest.mark.parametrize("program", [in_any_order, numbered_apart])
+def test_orders_that_data_decides(program: Any) -> None:
+    rows = ([4.0, 1, 3, 9], [-4.0, 1, 1, 7], [1.0, -1, 2, 2], [0.0, 5, -5, 5], [0.0, 0, 0, 0])
+    check(program, *map(torch.tensor, rows))
