@@ -20,10 +20,10 @@ def passes(artifact: object, state: LiveState) -> bool:
 
 
 def test_what_rounding_of_the_inputs_explains_is_no_difference() -> None:
-    nothing = LiveState((), ())
+    nothing = LiveState.of((), ())
     assert passes(lambda x: x * 1e4 - 1e4, nothing)
     assert not passes(lambda x: (x - 1.0) * 1.1e4, nothing)
-    assert not passes(lambda x: x * 1e4 - 1e4, LiveState((torch.zeros(1),), ()))
+    assert not passes(lambda x: x * 1e4 - 1e4, LiveState.of((torch.zeros(1),), ()))
 
 
 def test_a_jump_beside_the_input_excuses_nothing() -> None:
@@ -32,7 +32,7 @@ def test_a_jump_beside_the_input_excuses_nothing() -> None:
     def stepped(x: torch.Tensor) -> torch.Tensor:
         return x + (x >= 1.0) * 3
 
-    nothing = LiveState((), ())
+    nothing = LiveState.of((), ())
     given = [InputSet((x,), {})]
     wrong = verify_entry(stepped, lambda x: stepped(x) * 1.05, given, nothing)  # type: ignore[arg-type]
     assert not wrong.passed

@@ -26,7 +26,7 @@ class ZooModel:
 
 
 def _fill_zeros(module: torch.nn.Module) -> None:
-    """Parameters that start as zeros (a head, a residual scale) would hide what comes before them."""
+    """Parameters that start as zeros (a head, a residual scale) hide what comes before them."""
     with torch.no_grad():
         for parameter in module.parameters():
             if not parameter.any():
