@@ -93,8 +93,8 @@ def _taken_out(whole: Any, part: Any) -> Any:
     terms = sympy.expand(whole).as_ordered_terms()
     quotients = [sympy.cancel(term / part) for term in terms]
     multiples = [quotient.is_polynomial() and quotient.is_integer for quotient in quotients]
-    before = sum(q for q, taken in zip(quotients, multiples, strict=True) if taken)
-    rest = sum(term for term, taken in zip(terms, multiples, strict=True) if not taken)
+    before: Any = sum(q for q, taken in zip(quotients, multiples, strict=True) if taken)
+    rest: Any = sum(term for term, taken in zip(terms, multiples, strict=True) if not taken)
     return before + FloorDiv(rest, part)
 
 
@@ -124,10 +124,10 @@ def _narrowed(assumption: Assumption, symbol: str, ranges: Mapping[str, DimRange
 
 def _most(condition: Any) -> int:
     """The greatest size, if that is all that a condition says; else 0."""
-    limits = isinstance(condition, (sympy.Le, sympy.Lt)) and condition.lhs.is_Symbol
-    if not limits or not condition.rhs.is_Integer:
+    if not isinstance(condition, (sympy.Le, sympy.Lt)) or not condition.lhs.is_Symbol:
         return 0
-    return int(condition.rhs) - isinstance(condition, sympy.Lt)
+    most: Any = condition.rhs
+    return int(most) - isinstance(condition, sympy.Lt) if most.is_Integer else 0
 
 
 def _holds(condition: Any, symbol: Any, size: int) -> bool:
