@@ -261,13 +261,9 @@ def run_arm(
     body: Body,
     start: Callable[[], Any],
     run: Callable[[], Exit | Outcome],
-    began: int | None = None,
 ) -> Outcome:
-    """`run` the frame from its present state inside `body`. The state is as before afterwards.
-    `began`: when what `start` goes on from began, if that was before now."""
+    """`run` the frame from its present state inside `body`. The state is as before afterwards."""
     mark, before = here(vm), frame.save()
-    if began is not None:
-        mark = replace(mark, time=min(began, mark.time))
     handled = vm.handled
     vm.arms.append(frame)
     try:
@@ -441,9 +437,8 @@ def _continue(
         body = Body()
         vm.writer.add(If(go, body, Body(), None, "continue"))
     return run_arm(
-        vm, frame, body,
-        lambda: resume(vm, frame, state), lambda: advance(vm, frame, stops), state.began,
-    )  # fmt: skip
+        vm, frame, body, lambda: resume(vm, frame, state), lambda: advance(vm, frame, stops)
+    )
 
 
 def resume(vm: ControlMachine, frame: Frame, state: State) -> None:

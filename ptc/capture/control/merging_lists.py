@@ -13,9 +13,7 @@ from ptc.capture.control.states import Place, State
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
-from ptc.capture.values.choices import ChoiceValue, alternatives_of
 from ptc.capture.values.containers import TupleValue
-from ptc.graph.control import Body, Switch
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -124,37 +122,6 @@ class MergedLists:
         for number, state in enumerate(states):
             self._give(number, result, [state], [state])
         return lists.DataListValue(result)
-
-    def one_of(self, values: list[Any], own: Sequence[Sequence[Any]]) -> Value | None:
-        """A list that is, in each arm, the one of its `own` lists that its value is there, and
-        empty where the value is none of them; None where there is none. Those are held by variables
-        from here on."""
-        vm = self._vm
-        each = [(number, one) for number, found in enumerate(own) for one in found]
-        try:
-            contents = [self._resolved(number, self.items(number, one)) for number, one in each]
-            form = lists.common_form(vm, contents) or lists.EMPTY
-            states = {(n, id(one)): self.held_in(n, one, form) for n, one in each}
-        except (lists.Unlistable, Unmergeable, GraphBreak):
-            return None
-        result = lists.ListState(form, lists.new_vars(vm, form))
-        for number, value in enumerate(values):
-            known = [states.get((number, id(one))) for one in alternatives_of(value)]
-            for leaf in self._states[number].leaves:
-                with vm.at_end_of(leaf):
-                    self._give_one(result, value, [[one] if one else [] for one in known])
-        return lists.DataListValue(result)
-
-    def _give_one(self, result: lists.ListState, value: Any, contents: list[list[Any]]) -> None:
-        """Give a list the content of the alternative that a value is."""
-        if not isinstance(value, ChoiceValue):
-            lists.give(self._vm, result, contents[0])
-            return
-        arms = tuple(Body() for _ in contents)
-        for arm, content in zip(arms, contents, strict=True):
-            with self._vm.at_end_of(arm):
-                lists.give(self._vm, result, content)
-        self._vm.writer.add(Switch(value.selector, arms, None, "choice"))
 
     def items(self, number: int, value: Any) -> list[Any]:
         """The content of a list at the end of an arm."""
