@@ -10,7 +10,7 @@
 
 #include "ptc_host_spec.h"
 #include "ptc_kernel.h"
-#include "ptc_pynum.h"
+#include "ptc_pyhash.h"
 #include "ptc_view.h"
 
 namespace ptc {

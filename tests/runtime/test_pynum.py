@@ -1,4 +1,4 @@
-"""ptc_pynum.h against CPython: every operation, every kind of operand, edges and random values."""
+"""ptc_pynum.h and ptc_pyhash.h against CPython: operations, kinds of operands, random values."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def symbol(op: str, kinds: Sequence[str], result: str) -> str:
 
 
 def source() -> str:
-    lines = ['#include "ptc_pynum.h"', "using namespace ptc;"]
+    lines = ['#include "ptc_pyhash.h"', "using namespace ptc;"]
     for op, kinds, result in cases():
         r = C_TYPES[result]
         parameters = ", ".join(f"const {C_TYPES[k]}* a{i}" for i, k in enumerate(kinds))

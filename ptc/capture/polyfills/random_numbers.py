@@ -118,9 +118,7 @@ def rand_like(
     requires_grad: Any = False, pin_memory: Any = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
     require_plain(device, layout, requires_grad)
-    require_dense(input)
-    kind = input.dtype if dtype is None else dtype
-    return _uniform(generator, input.shape, 0.0, 1.0, _is_wide(kind))
+    return _uniform(generator, input.shape, 0.0, 1.0, _is_wide_like(input, dtype))
 
 
 def randn_like(
@@ -128,9 +126,12 @@ def randn_like(
     requires_grad: Any = False, pin_memory: Any = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
     require_plain(device, layout, requires_grad)
+    return _normal(generator, input.shape, 0.0, 1.0, _is_wide_like(input, dtype))
+
+
+def _is_wide_like(input: Any, dtype: Any) -> bool:
     require_dense(input)
-    kind = input.dtype if dtype is None else dtype
-    return _normal(generator, input.shape, 0.0, 1.0, _is_wide(kind))
+    return _is_wide(input.dtype if dtype is None else dtype)
 
 
 def require_plain(device: Any, layout: Any, requires_grad: Any) -> None:
