@@ -14,7 +14,13 @@ from math import prod
 from ptc.codegen.control_table import control_codes
 from ptc.codegen.entry import AnyEntry, ControlEntry, Entry
 from ptc.codegen.functions import FunctionTable, identifier
-from ptc.codegen.host import Weight, host_unit, manifest_unit, user_header
+from ptc.codegen.host import (
+    Weight,
+    host_unit,
+    manifest_unit,
+    mechanics_unit,
+    user_header,
+)
 from ptc.codegen.kernels import KernelCompiler
 from ptc.codegen.prepared_blocks import BlockTable, with_owners_kept
 from ptc.codegen.program_code import entry_code
@@ -23,6 +29,9 @@ from ptc.codegen.target import Target
 from ptc.codegen.toolchain import resolve
 from ptc.loops.nodes import Buffer, BufferKind
 from ptc.support.diagnostics import InternalError
+
+#: The same for every library.
+MECHANICS = Unit("ptc_host.cpp", mechanics_unit(), baseline=True, cost=400.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +98,10 @@ def generate(
         weights_file=weights_file,
         controls=controls,
     )
-    units = (*table.units(jobs), Unit(f"{symbol}_host.cpp", host, baseline=True, cost=500.0))
+    hosts = (Unit(f"{symbol}_host.cpp", host, True, 500.0), MECHANICS)
     results = {n: code.results for n, code in controls.codes.items()}
     header = user_header(name, interfaces, weights_file=weights_file, results=results)
-    sources = Sources(symbol, units, header)
+    sources = Sources(symbol, (*table.units(jobs), *hosts), header)
     kernels = dict(zip([e.name for e in entries], [code.kernels for code in codes], strict=False))
     rest = iter(codes[len(entries) :])
     for entry in entries:

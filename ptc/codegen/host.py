@@ -1,7 +1,8 @@
 """The host unit: tables for the C interface, and the header for users of a library.
 
-Takes entries with their generated functions, gives the text of the unit that includes `ptc_host.h`
-and of NAME.h. The mechanics (checks, sessions, weights) are in ptc_host.h, not generated.
+Takes entries with their generated functions, gives the text of the unit with the tables and of
+NAME.h. The mechanics (checks, sessions, weights) are in ptc_host.h: a unit of its own, the same for
+every library and so compiled once a cache.
 """
 
 from __future__ import annotations
@@ -80,8 +81,7 @@ def host_unit(
     symbol = identifier(name)
     lines = [
         f"// The model `{name}`: its entries, memory and C interface.",
-        "#define PTC_THREADS_IMPLEMENTATION",
-        '#include "ptc_host.h"',
+        '#include "ptc_host_spec.h"',
         *[f'#include "{header}"' for header in controls.headers],
         "",
         f"extern const char {symbol}_manifest[];",
@@ -232,6 +232,17 @@ def _feature_table(target: Target) -> list[str]:
     """What `open` looks for before any vector code runs."""
     names = [string_literal(feature) for feature in target.features]
     return [*_table("char* const", "needed_features", [*names, "nullptr"]), ""]
+
+
+def mechanics_unit() -> str:
+    """The unit that drives the tables. It names no library."""
+    lines = [
+        "// Models, sessions, runs and the pool of threads.",
+        "#define PTC_THREADS_IMPLEMENTATION",
+        '#include "ptc_host.h"',
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def manifest_unit(name: str, manifest: str) -> str:

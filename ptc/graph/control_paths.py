@@ -44,10 +44,17 @@ Fact = str | Is | Given | OneOf
 Defined = frozenset[Fact] | None
 
 
+class Everywhere(frozenset[Fact]):
+    """Names that may be read wherever a path leads: what else holds on the paths is not
+    followed."""
+
+    __slots__ = ()
+
+
 def with_name(defined: Defined, name: str, value: object = None) -> Defined:
     """After `name` got a value; what is known of a number of that name is only `value`."""
-    if defined is None:
-        return None
+    if defined is None or isinstance(defined, Everywhere):
+        return defined
     kept: set[Fact] = {fact for fact in defined if not _speaks_of(fact, name)}
     kept.add(name)
     if isinstance(value, int):
@@ -57,7 +64,7 @@ def with_name(defined: Defined, name: str, value: object = None) -> Defined:
 
 def with_copy(defined: Defined, name: str, source: str) -> Defined:
     """After the number `name` became what `source` is; what that tells the copy tells too."""
-    if defined is None or name == source:
+    if defined is None or isinstance(defined, Everywhere) or name == source:
         return defined
     copied: set[Fact] = set()
     for fact in defined:
@@ -74,13 +81,15 @@ def with_copy(defined: Defined, name: str, source: str) -> Defined:
 
 def with_test(defined: Defined, name: str, number: str, value: Number) -> Defined:
     """After the bool `name` became whether `number` has this value."""
-    if defined is None:
-        return None
+    if defined is None or isinstance(defined, Everywhere):
+        return defined
     return defined | {Given(Is(name, True), Is(number, value))}
 
 
-def without(defined: frozenset[Fact], names: Collection[str]) -> frozenset[Fact]:
+def without(defined: Defined, names: Collection[str]) -> Defined:
     """After these names lost their values."""
+    if defined is None or isinstance(defined, Everywhere) or not names:
+        return defined
     return frozenset(
         fact for fact in defined if (fact.fact if isinstance(fact, Given) else fact) not in names
     )
@@ -88,8 +97,8 @@ def without(defined: frozenset[Fact], names: Collection[str]) -> frozenset[Fact]
 
 def where(defined: Defined, name: str, value: Number) -> Defined:
     """On the paths where the number `name` has this value, with all that follows."""
-    if defined is None:
-        return None
+    if defined is None or isinstance(defined, Everywhere):
+        return defined
     known, sets = set(defined), _values(defined)
     given: dict[Is, list[str | Is | OneOf]] = {}
     for fact in defined:
@@ -118,6 +127,8 @@ def meet(a: Defined, b: Defined) -> Defined:
     """Where two paths join."""
     if a is None or b is None:
         return b if a is None else a
+    if isinstance(a, Everywhere):
+        return a
     return frozenset((a & b) | _conditions(a, b) | _conditions(b, a) | _either(a, b))
 
 

@@ -62,6 +62,7 @@ from ptc.graph.control_parts import (
 )
 from ptc.graph.control_paths import (
     Defined,
+    Everywhere,
     Fact,
     meet,
     where,
@@ -79,7 +80,7 @@ from ptc.graph.control_types import (
     loose_sizes,
     var_type,
 )
-from ptc.graph.program import InputKind
+from ptc.graph.program import CapturedProgram, InputKind
 from ptc.graph.set_tables import TABLE_OPERATIONS
 from ptc.graph.symbols import symbols_of
 from ptc.graph.types import type_text
@@ -104,8 +105,7 @@ def verify_control(program: ControlProgram, *, every_path: bool = True) -> None:
 class _Verifier:
     def __init__(self, program: ControlProgram, every_path: bool) -> None:
         self._program = program
-        # What may be read though no path is shown to give it a value
-        self._trusted = frozenset[str]() if every_path else frozenset(_given(program))
+        self._every_path = every_path
         self._place: Location | None = program.location
         self._weights = weights_of(program)
         self._types: Mapping[str, Var] = {}
@@ -123,14 +123,17 @@ class _Verifier:
             raise InternalError("control", str(fault)) from None
         entry = {described.name for described in program.inputs} - self._weights.keys()
         entry |= {kept.variable.name for kept in (*program.state, *program.references)}
-        end = self._body(program.body, frozenset(entry) | self._entry)
+        start: frozenset[Fact] = frozenset(entry) | self._entry
+        if not self._every_path:
+            start = Everywhere({*start, *_given(program)})
+        end = self._body(program.body, start)
         if end is None:
             return
         needed = {f"the selector `{s.name}`": s for s in (program.selector,) if s is not None}
         if not program.variants:
             needed = {f"output `{output.name}`": output.value for output in program.outputs}
         for what, variable in needed.items():
-            if self._missing(variable.name, end):
+            if variable.name not in end:
                 raise InternalError("control", f"{what} has no value on some path to the end")
 
     # -- walking -------------------------------------------------------------------------------
@@ -204,11 +207,8 @@ class _Verifier:
     def _uses(self, item: Item, defined: frozenset[Fact]) -> None:
         again = (item.again.name,) if isinstance(item, While) else ()
         for variable in reads_of(item):
-            if self._missing(variable.name, defined) and variable.name not in again:
+            if variable.name not in defined and variable.name not in again:
                 raise _Fault(f"`{variable.name}` has no value on some path to here")
-
-    def _missing(self, name: str, defined: frozenset[Fact]) -> bool:
-        return name not in defined and name not in self._trusted
 
     def _switch(self, item: Switch, defined: Defined) -> Defined:
         _want(item.selector, INT)
@@ -224,7 +224,7 @@ class _Verifier:
         start = defined
         while True:
             end = self._body(item.body, start)
-            if end is not None and self._missing(item.again.name, end):
+            if end is not None and item.again.name not in end:
                 raise _Fault(f"`{item.again.name}` has no value at the end of the body")
             again = meet(start, where(end, item.again.name, True))
             if again == start:
@@ -261,7 +261,7 @@ class _Verifier:
         loose = loose_sizes(target.fake, sizes, free)
         if loose is None or value.dtype != target.fake.dtype:
             raise _Fault(f"`{target.name}` is {var_type(target)}, the value {type_text(value)}")
-        return None if defined is None else without(defined, loose.keys()) | {target.name}
+        return with_name(without(defined, loose.keys()), target.name)
 
     def _writable(self, name: str) -> None:
         if name in self._weights:
@@ -284,21 +284,26 @@ class _Verifier:
         if id(item) not in self._checked:
             self._checked.add(id(item))
             verify_segment(item, self._program, self._weights)
-        known = {*(defined or ()), *self._trusted}
-        for described, node in placeholders_of(item.program):
-            if described.kind is InputKind.SCALAR:
-                known |= symbols_of(node.meta["val"])
         if defined is not None:
-            for node in program.graph.graph.nodes:
-                missing = symbols_at(node) - known
-                if missing:
-                    raise _Fault(f"the size {min(missing)} at `{node.name}` is not bound")
+            self._bound(program, defined)
         for output, value in results_of(item.program):
             target = self._types[output.name]
             if not isinstance(target, TensorVar):
                 raise _Fault(f"`{output.name}` is {var_type(target)}, the value {type_text(value)}")
             defined = self._give(defined, target, value, value.shape)
         return defined
+
+    @staticmethod
+    def _bound(program: CapturedProgram, defined: frozenset[Fact]) -> None:
+        """All sizes in a segment have values."""
+        own: set[str] = set()
+        for described, node in placeholders_of(program):
+            if described.kind is InputKind.SCALAR:
+                own |= symbols_of(node.meta["val"])
+        for node in program.graph.graph.nodes:
+            missing = {s for s in symbols_at(node) if s not in own and s not in defined}
+            if missing:
+                raise _Fault(f"the size {min(missing)} at `{node.name}` is not bound")
 
     # -- operators of which the data decides the size ------------------------------------------
 

@@ -1,4 +1,5 @@
-// The C interface of a model (ptc_abi.h), driven by the tables that a library's host unit defines.
+// The C interface of a model (ptc_abi.h), driven by the tables that a library's host unit defines. A unit of its own
+// includes it, the same for every library.
 //
 // Owns models, sessions and runs; the tables are in ptc_host_spec.h, weights, tensors and the processor in headers of
 // their own. Knows nothing of kernels: it calls an entry's `body`.
@@ -279,7 +280,7 @@ static const char* last_error(const ptc_session* session) {
   return *session->exception_type ? session->exception_text : session->error;
 }
 
-static const ptc_api api_table = {
+const ptc_api api_table = {
     PTC_ABI_VERSION,
     sizeof(ptc_api),
     [] { return model_spec.manifest; },

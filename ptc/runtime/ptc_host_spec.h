@@ -120,6 +120,9 @@ struct ModelSpec {
 // What the library at hand is; defined by its host unit.
 PTC_HIDDEN extern const ModelSpec model_spec;
 
+// The C interface that the tables drive; defined by ptc_host.h.
+PTC_HIDDEN extern const ptc_api api_table;
+
 }  // namespace ptc
 
 struct ptc_model {

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,20 @@ def python_files(*folders: str) -> list[Path]:
     return sorted(p for folder in folders for p in (ROOT / folder).rglob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), str(path))
+
+
+@cache
+def nodes_of(path: Path, kinds: tuple[type[ast.stmt], ...]) -> list[ast.stmt]:
+    """The statements of these kinds, at any depth."""
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, kinds)]
+
+
 def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
     """(line, module) of every import in the file, at any depth."""
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    for node in nodes_of(path, (ast.Import, ast.ImportFrom)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -68,11 +80,7 @@ def test_no_layer_goes_through_the_public_names() -> None:
 
 def _imports_submodules(path: Path, line: int) -> bool:
     """Whether the import at `line` is `from ptc import <module>`."""
-    node = next(
-        n
-        for n in ast.walk(ast.parse(path.read_text()))
-        if isinstance(n, (ast.Import, ast.ImportFrom)) and n.lineno == line
-    )
+    node = next(n for n in nodes_of(path, (ast.Import, ast.ImportFrom)) if n.lineno == line)
     folder = ROOT / "ptc"
     return isinstance(node, ast.ImportFrom) and all(
         (folder / a.name).is_dir() or (folder / f"{a.name}.py").is_file() for a in node.names
@@ -147,15 +155,13 @@ def test_files_and_functions_are_short() -> None:
     """Tables at the top of a module do not count."""
     found: list[str] = []
     for path in python_files("ptc", "cli"):
-        text = path.read_text()
-        module = ast.parse(text, str(path))
-        tables = [s for s in module.body if isinstance(s, ast.Assign | ast.AnnAssign)]
-        count = len(text.splitlines()) - sum(map(lines_of, tables))
+        tables = [s for s in parsed(path).body if isinstance(s, ast.Assign | ast.AnnAssign)]
+        count = len(path.read_text().splitlines()) - sum(map(lines_of, tables))
         if count > LONGEST_FILE:
             found.append(f"{path.relative_to(ROOT)}: {count} lines")
         found += [
             f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {lines_of(node)} lines"
-            for node in ast.walk(module)
+            for node in nodes_of(path, (ast.FunctionDef, ast.AsyncFunctionDef))
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             and lines_of(node) > LONGEST_FUNCTION
         ]

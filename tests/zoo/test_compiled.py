@@ -1,4 +1,7 @@
-"""Models of the zoo through `ptc.compile`. A few in the default run, the rest is slow."""
+"""Models of the zoo through `ptc.compile` with graph breaks; one graph of each: test_libraries.py.
+
+A few in the default run, the rest is slow.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,3 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES)
 def test_with_graph_breaks_a_model_does_what_eager_does(case: Case) -> None:
     harness.compare(harness.eager(case), harness.compiled(case, backend="eager"))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_with_control_flow_a_model_does_what_eager_does(case: Case) -> None:
-    harness.compare(harness.eager(case), harness.compiled(case, control_flow=True))
