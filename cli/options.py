@@ -52,7 +52,9 @@ Weights = Annotated[
 ]
 Dtype = Annotated[
     str | None,
-    typer.Option("--dtype", metavar="TYPE", help="Convert parameters and inputs: bf16, f16, f32."),
+    typer.Option(
+        "--dtype", metavar="TYPE", help="Convert parameters and inputs: bf16, f16, f32, f64."
+    ),
 ]
 Entries = Annotated[
     list[str],

@@ -10,6 +10,8 @@ import typer
 
 from ptc.loader import load
 from ptc.report.inspect import render
+from ptc.support.diagnostics import CompileError
+from ptc.support.dumps import write_atomically
 
 from ..model import blaming, load_request
 from ..options import Debug, Dtype, Dynamic, Entries, Init, Inputs, Seed, Target, Weights
@@ -62,7 +64,21 @@ def inspect_graph_command(
     if format == "json" and len(parts) > 1:
         text = f"[{', '.join(parts)}]"
     if output is not None:
-        output.write_text(text + "\n", encoding="utf-8")
+        _write(output, text + "\n")
     else:
         # Programs are printed as they are: not wrapped, not coloured, ready for a pipe.
         sys.stdout.write(text + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+            path.write_bytes(text.encode())
+        else:
+            write_atomically(path, text.encode())
+    except OSError as error:
+        raise CompileError(
+            "PTC-R030",
+            f"cannot write {path}: {error.strerror or error}",
+            hint="free some space, or choose another file with `--output`",
+        ) from None

@@ -233,12 +233,33 @@ def _is_division(filename: str, function: str) -> bool:
     return function == "div_rtn" and "_meta_registrations" in filename
 
 
+def _orders_dimensions(filename: str, function: str) -> bool:
+    """Whether this function of torch asks in what order the result of an elementwise operator lies
+    in memory, which no value depends on."""
+    return function in _ORDERING and "_prims_common" in filename
+
+
+_ORDERING = (
+    "compute_elementwise_output_strides",
+    "compute_elementwise_output_logical_to_physical_perm",
+)
+
+
 class SizeEnv(ShapeEnv):
-    """Torch's shape environment without the questions that have no need of an answer."""
+    """Torch's shape environment without the questions that have no need of an answer.
+
+    What only orders the dimensions of a result in memory is answered for the example, and nothing
+    is noted: a guard would make the answer known, and a program that asks the same on its own
+    account later would then assume it in silence.
+    """
 
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
         if is_idle_question(orig_expr):
             return sympy.false
+        if orig_expr.free_symbols and _asked_within(_orders_dimensions, 15):
+            example = args[0] if args else kwargs.get("hint")
+            if isinstance(example, (bool, sympy.logic.boolalg.BooleanAtom)):
+                return sympy.true if example else sympy.false
         return super().evaluate_expr(orig_expr, *args, **kwargs)
 
     def _get_user_frame(self) -> types.FrameType | None:

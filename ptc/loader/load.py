@@ -142,15 +142,22 @@ def _entry(
 ) -> EntryRequest:
     function = _entry_function(source.function, name)
     called = name or _default_entry(source.function)
-    specs = [s for s in options.inputs if s.entry in (None, called)]
+    own = {s.path for s in options.inputs if s.entry == called and s.path is not None}
+    specs = [
+        s
+        for s in options.inputs
+        if s.entry == called or (s.entry is None and (s.path is None or s.path not in own))
+    ]
     if specs:
         arguments = arguments_from_specs(function, specs, options.seed)
         notes.extend(_unranged(specs))
-        make = partial(_from_specs, function, specs)
     else:
         arguments = _example_arguments(source, function, name, among)
-        if options.dtype is not None:
-            arguments = _converted(function, arguments, options.dtype, notes)
+    if options.dtype is not None:
+        arguments = _converted(function, arguments, options.dtype, notes)
+    if specs:
+        make = partial(_from_specs, function, specs, options.dtype)
+    else:
         make = partial(variant_of, function, arguments)
     dims = [d for d in options.dims if d.entry in (None, called)]
     dynamic = dynamic_spec(function, arguments, dims)
@@ -171,12 +178,15 @@ def _entry(
 def _from_specs(
     function: Callable[..., Any],
     specs: Sequence[InputSpec],
+    dtype: torch.dtype | None,
     dynamic: DynamicSpec | None,
     seed: int,
     sizes: Mapping[str, int],
 ) -> Arguments:
     """A variant of specified inputs: drawn anew as specified, resized where sizes change."""
     fresh = arguments_from_specs(function, specs, seed)
+    if dtype is not None:
+        fresh = _converted(function, fresh, dtype, [])
     return variant_of(function, fresh, dynamic, seed, sizes) if sizes else fresh
 
 
@@ -228,7 +238,7 @@ def _example_arguments(
 def _converted(
     function: Callable[..., Any], arguments: Arguments, dtype: torch.dtype, notes: list[str]
 ) -> Arguments:
-    """`--dtype` applies to example inputs as well as to parameters."""
+    """`--dtype` applies to inputs as well as to parameters."""
 
     def convert(path: str, tensor: torch.Tensor) -> torch.Tensor:
         if not tensor.is_floating_point() or tensor.dtype == dtype:

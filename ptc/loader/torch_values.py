@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,9 @@ def read_torch_file(path: Path) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=False)
     except pickle.UnpicklingError as error:
-        reason = str(error).strip().splitlines()[0]
+        # torch's text tells of ways to load it all the same, in colour
+        foreign = re.search(r"Unsupported (?:global: GLOBAL|class) (\S+)", str(error))
+        reason = f"it holds {foreign[1]}" if foreign else "torch refuses it with `weights_only`"
         raise CompileError(
             "PTC-L043",
             f"{path} holds more than tensors and containers, and loading that would run its code",

@@ -62,7 +62,9 @@ def load_weights(module: nn.Module, path: Path, notes: Notes) -> None:
             "PTC-L041",
             f"{path} lacks {len(missing_parameters)} of the model's {len(slots)} tensors: "
             f"{listed(missing_parameters)}",
-            hint=f"the file holds, for example: {listed(list(stored), 3)}",
+            hint=f"the file holds, for example: {listed(list(stored), 3)}"
+            if stored
+            else "the file holds no tensors",
         )
     for slot in slots:
         name = next((name for name in slot.names if name in renamed), None)

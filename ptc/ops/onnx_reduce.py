@@ -184,8 +184,8 @@ def _truth(kind: str) -> Any:
     return rule
 
 
-onnx(aten.any.default, aten.any.dim, aten.any.dims)(_truth("ReduceSum"))
-onnx(aten.all.default, aten.all.dim, aten.all.dims)(_truth("ReduceMin"))
+onnx(aten.any.default, aten.any.dim, aten.any.dims, aten._is_any_true.default)(_truth("ReduceSum"))
+onnx(aten.all.default, aten.all.dim, aten.all.dims, aten._is_all_true.default)(_truth("ReduceMin"))
 
 
 # --- moments --------------------------------------------------------------------------------------

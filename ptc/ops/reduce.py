@@ -322,7 +322,7 @@ def _test(
     return reduction(ctx, x, dims, keepdim, op, init, truth, same, result)
 
 
-@lowers(aten.any.default)
+@lowers(aten.any.default, aten._is_any_true.default)
 def lower_any(ctx: LoweringContext, x: TensorValue) -> TensorValue:
     """Whether any element is non-zero."""
     return _test(ctx, x, normal_dims(None, len(x.shape)), False, "any")
@@ -334,7 +334,7 @@ def lower_any_dim(ctx: LoweringContext, x: TensorValue, dim: Dims, keepdim: bool
     return _test(ctx, x, _test_dims(dim, len(x.shape)), keepdim, "any")
 
 
-@lowers(aten.all.default)
+@lowers(aten.all.default, aten._is_all_true.default)
 def lower_all(ctx: LoweringContext, x: TensorValue) -> TensorValue:
     """Whether all elements are non-zero."""
     return _test(ctx, x, normal_dims(None, len(x.shape)), False, "all")
@@ -442,6 +442,12 @@ _TESTS_BY_DIM = (
     sample(T("bool[]"), 0, exact=True),
 )
 samples_for((aten.any.default, aten.all.default), *_TESTS)
+samples_for(
+    (aten._is_any_true.default, aten._is_all_true.default),
+    sample(T("bool[3,4]"), exact=True),
+    sample(T("bool[0]"), exact=True),
+    sample(T("bool[]"), exact=True),
+)
 samples_for((aten.any.dim, aten.all.dim), *_TESTS_BY_DIM)
 samples_for(
     (aten.any.dims, aten.all.dims),

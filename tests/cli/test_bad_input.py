@@ -114,6 +114,18 @@ def test_an_output_that_cannot_be_written(folder: Path) -> None:
     assert "error[PTC-R030]" in result.stderr and result.exit_code == 1
 
 
+def test_a_graph_that_cannot_be_written(folder: Path) -> None:
+    """A full disk, and a folder in its place; what was announced nowhere is nowhere."""
+    (folder / "taken").mkdir()
+    before = sorted(folder.iterdir())
+    for output in ("/dev/full", "taken", "empty.py/graph.txt"):
+        result = runner.invoke(app, ["inspect-graph", "entries.py", "--output", output])
+        assert result.exit_code == 1 and "error[PTC-R030]" in result.stderr, output
+        assert f"cannot write {output}" in result.stderr
+    assert Path("/dev/full").is_char_device()
+    assert [p for p in sorted(folder.iterdir()) if p.name != "__pycache__"] == before
+
+
 def test_run_time_errors_of_a_compiled_model(folder: Path) -> None:
     """Another entry's input, weights of other shapes, and a library without its end."""
     made = runner.invoke(app, ["compile", str(MLP), "-o", "out"])

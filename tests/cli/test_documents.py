@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,21 @@ def test_the_model_with_control_flow_in_the_readme(tmp_path: Path) -> None:
     )
     assert done.stdout.splitlines()[:-1] == shown[1:-1]
     assert done.stdout.splitlines()[-1].startswith(shown[-1].removesuffix("..."))
+
+
+def test_the_model_with_a_dynamic_size_in_the_readme(tmp_path: Path) -> None:
+    """Both commands, at the range that the first one names and the size of the second."""
+    compile_, run = re.findall(r"\$ ptc (.*gpt\.(?:py|so) .*)", README)[:2]
+    file, _, dim, *_ = shlex.split(compile_.removeprefix("compile "))
+    made = CliRunner().invoke(
+        app, ["compile", str(ROOT / file), "--dynamic", dim, "-o", str(tmp_path)]
+    )
+    assert made.exit_code == 0, made.stderr
+    library, *options = shlex.split(run.removeprefix("run "))
+    command = [sys.executable, "-m", "cli", "run", str(tmp_path / Path(library).name), *options]
+    for given in (command, [*command[:-1], "ids=i64[1,128]<512"]):
+        done = subprocess.run(given, capture_output=True, text=True, cwd=ROOT, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_files_named_in_the_documents_exist() -> None:

@@ -372,6 +372,28 @@ def test_dtype_converts_parameters_and_examples(write: WriteFile) -> None:
     assert loaded.entries[0].args[0].dtype == torch.bfloat16
 
 
+def test_dtype_converts_inputs_that_are_specified(write: WriteFile) -> None:
+    loaded = load_text(write, NET, inputs=("x=f32[2,4]",), dtype="bf16")
+    (entry,) = loaded.entries
+    assert entry.args[0].dtype == torch.bfloat16
+    args, _ = entry.variant(1, {})
+    assert args[0].dtype == torch.bfloat16
+    assert "the input `x` was converted to bf16" in loaded.notes
+
+
+def test_an_input_of_an_entry_stands_in_place_of_one_for_all(write: WriteFile) -> None:
+    text = """
+    import torch
+    class Net(torch.nn.Module):
+        def forward(self, x): return x
+        def encode(self, x): return x + 1
+    model = Net()
+    """
+    inputs = ("x=f32[2]", "encode:x=f32[5]")
+    loaded = load_text(write, text, inputs=inputs, entries=("forward", "encode"))
+    assert [tuple(entry.args[0].shape) for entry in loaded.entries] == [(2,), (5,)]
+
+
 def test_entries(write: WriteFile) -> None:
     text = """
         import torch

@@ -165,6 +165,8 @@ def test_code_in_a_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         read_checkpoint(tmp_path / "w.pt")
     assert caught.value.code == "PTC-L043"
+    (note,) = caught.value.diagnostic.notes
+    assert note.startswith("it holds ") and note.endswith("Tied")
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:

@@ -210,6 +210,50 @@ def test_a_program_that_treats_one_apart(tmp_path, function):
         loaded(torch.randn(10, 3))
 
 
+class Corner(torch.nn.Module):
+    """Reads a corner of a table, which is contiguous only where it is the whole table."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.ones(16, 16).tril().bool())
+
+
+class Inverted(Corner):
+    def forward(self, x):
+        return ~self.table[: x.shape[0], : x.shape[0]]
+
+
+class AskedAfterUse(Corner):
+    def forward(self, x):
+        corner = self.table[: x.shape[0], : x.shape[0]]
+        inverted = (~corner).float()
+        return inverted + 1 if corner.is_contiguous() else inverted + 2
+
+
+def test_the_end_of_a_range_may_be_a_stride(tmp_path):
+    """Only the layout of an elementwise result differs there."""
+    model = Inverted()
+    loaded = _built(tmp_path, model, torch.randn(5), "n[1..16]").load()
+    for size in (1, 2, 15, 16):
+        x = torch.randn(size)
+        torch.testing.assert_close(loaded(x), model(x))
+
+
+def test_a_program_that_asks_for_its_layout_assumes_it(tmp_path):
+    """Also after an operator asked the same for its own ends."""
+    model = AskedAfterUse()
+    with pytest.raises(CompileError, match="PTC-A002.* 16 != n"):
+        _built(tmp_path, model, torch.randn(5), "n[2..16]")
+    loaded = _built(tmp_path, model, torch.randn(5), "n[2..15]").load()
+    for control_flow in (False, True):
+        compiled = ptc.compile(model, dynamic=True, control_flow=control_flow)
+        for size in (5, 7, 16, 9, 15):
+            x = torch.randn(size)
+            torch.testing.assert_close(compiled(x), model(x))
+            if size < 16:
+                torch.testing.assert_close(loaded(x), model(x))
+
+
 def test_a_file_holds_sizes_from_2_on_where_1_is_apart(tmp_path):
     report = ptc.export(
         lambda x: x.squeeze(0), (torch.randn(4, 3),), format="onnx", output=tmp_path / "m.onnx",

@@ -17,10 +17,11 @@ from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
+from torch.distributions import kl
 from torch.nn.modules import transformer
 
 from ptc.capture.errors import GraphBreak
-from ptc.capture.interpreter.calls import builtin, find_handler, see_through
+from ptc.capture.interpreter.calls import builtin, evaluate, find_handler, see_through
 from ptc.capture.polyfills import higher_order
 from ptc.capture.polyfills import torch_libraries as polyfills
 from ptc.capture.torch_machine import TorchMachine
@@ -45,6 +46,7 @@ REPLACED: dict[types.FunctionType, types.FunctionType] = {
     while_loop: higher_order.while_loop,
     scan: higher_order.scan,
     map_rows: higher_order.map_rows,
+    kl.kl_divergence: polyfills.kl_divergence,
 }
 
 
@@ -88,6 +90,12 @@ _raw_apply: Any = vars(torch.autograd.Function)["apply"]
 @builtin(getattr(_raw_apply, "__func__", _raw_apply))
 def _apply_handler(vm: TorchMachine, cls: Value, *args: Value, **kwargs: Value) -> Value:
     return _apply(vm, cls.real(), args, kwargs)
+
+
+@builtin(kl._dispatch_kl)
+def _divergence_of_classes(vm: TorchMachine, p: Value, q: Value) -> Value:
+    """A search through the registered functions, of which torch remembers the result."""
+    return evaluate(vm, kl._dispatch_kl, p.real(), q.real())
 
 
 @builtin(torch.utils.checkpoint.checkpoint)

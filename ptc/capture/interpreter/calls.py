@@ -255,7 +255,17 @@ def instantiate(vm: Machine, cls: type, args: list[Value], kwargs: dict[str, Val
             *[arg.constant() for arg in args],
             **{name: arg.constant() for name, arg in kwargs.items()},
         )
+    if issubclass(cls, property):
+        return _property(vm, cls, args)
     return type_call(vm, cls, args, kwargs)
+
+
+def _property(vm: Machine, cls: type, functions: list[Value]) -> Value:
+    """A property of functions that exist outside: to make one calls none of them."""
+    try:
+        return evaluate(vm, cls, *[function.real() for function in functions])
+    except NotConstant:
+        raise unknown_call(vm, cls, None) from None
 
 
 def type_call(vm: Machine, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:

@@ -4,12 +4,15 @@ Each stands for a function that cannot be traced as it is written: it ends in C 
 or works on objects that no graph holds.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch.distributions import kl
 
 
 class FunctionContext:
@@ -60,6 +63,18 @@ def checkpoint(
     """`torch.utils.checkpoint.checkpoint`: what is kept for the backward pass is the compiler's own
     choice; the values are those of a plain call."""
     return function(*args, **kwargs)
+
+
+def kl_divergence(p: Any, q: Any) -> Any:
+    """`torch.distributions.kl_divergence`, but for the dictionary in which torch keeps what it
+    chose for two classes."""
+    divergence = kl._dispatch_kl(type(p), type(q))
+    if divergence is NotImplemented:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {p.__class__.__name__} "
+            f"and q type {q.__class__.__name__}"
+        )
+    return divergence(p, q)
 
 
 def detect_is_causal_mask(mask: Any, is_causal: Any = None, size: Any = None) -> bool:
