@@ -42,7 +42,13 @@ from ptc.artifact.forms import (
     verify_functional_form,
     written_names,
 )
-from ptc.artifact.input_sets import SizeRange, input_sets
+from ptc.artifact.input_sets import (
+    EagerRaises,
+    InputSet,
+    SizeRange,
+    input_sets,
+    on_one_that_runs,
+)
 from ptc.artifact.live_state import Session
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.reports import BuildReport, entry_report
@@ -58,7 +64,7 @@ from ptc.codegen.entry import AnyEntry
 from ptc.codegen.generate import Generated, generate, with_manifest
 from ptc.codegen.target import Target, parse_target
 from ptc.exporters.api import ExportReport, export
-from ptc.exporters.check import check_sets
+from ptc.exporters.check import CheckSet, check_set
 from ptc.graph.control import ControlProgram
 from ptc.graph.control_outline import constructs
 from ptc.graph.printer import print_program
@@ -74,7 +80,7 @@ from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options as ScheduleOptions
 from ptc.schedule.passes import schedule
 from ptc.support import settings
-from ptc.support.diagnostics import CompileError
+from ptc.support.diagnostics import CompileError, InternalError
 from ptc.support.dumps import Dumper
 from ptc.support.landing import Content, disk_errors, is_folder, land, staging_folder
 
@@ -466,7 +472,7 @@ def _verify(
                         request.function, loaded, info.name, program.program, sets, state
                     )
                 else:
-                    check = verify_entry(request.function, entry, sets, state)
+                    check = verify_entry(request.function, entry, sets, state, info.name)
             log.notes.extend(note for note in check.notes if note not in log.notes)
             found.append(check)
         return found
@@ -548,13 +554,28 @@ def export_model(
             "exported file does",
             hint="draw from a generator made in forward: torch.Generator().manual_seed(seed)",
         )
-    ranges = [SizeRange(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
-    calls = [(s.args, s.kwargs) for s in input_sets(request, ranges) if not s.end] if check else []
-    with Session(live_state(aten)).call():
-        checks = check_sets(aten, request.function, calls)
+    checks = _export_checks(request, aten, notes) if check else []
     path = _export_path(output, f"{name or request.name}.{format}")
     report = export(aten, format=format, output=path, checks=checks, settings=settings)
     return replace(report, notes=(*notes, *report.notes))
+
+
+def _export_checks(request: EntryRequest, aten: AtenProgram, notes: list[str]) -> list[CheckSet]:
+    """What eager gives for the example and what is drawn beside it, but for the ends of ranges."""
+
+    def run_eager(given: InputSet) -> CheckSet:
+        try:
+            return check_set(aten, request.function, given.args, given.kwargs)
+        except InternalError:
+            raise
+        except Exception as error:  # the user's code may raise anything
+            raise EagerRaises(error) from error
+
+    ranges = [SizeRange(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
+    sets = (given for given in input_sets(request, ranges) if not given.end)
+    with Session(live_state(aten)).call():
+        found = [on_one_that_runs(given, run_eager, request.name, notes) for given in sets]
+    return [item for item in found if item is not None]
 
 
 def _export_path(output: str | Path | None, default: str) -> Path:

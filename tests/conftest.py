@@ -32,6 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the golden files from what the code prints now",
     )
+    parser.addoption(
+        "--operator",
+        default="",
+        metavar="NAME",
+        help="in tests/codegen/test_samples.py: only operators with NAME in theirs",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -38,6 +38,7 @@ class Observed:
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     texts: list[Emitted] = field(default_factory=list[Emitted])
     raised: tuple[str, str] | None = None
+    error: Exception | None = None  # what eager raised, itself
     failure: str = ""  # the library's own, not the model's
 
 
@@ -56,7 +57,7 @@ def observe_eager(
             # A result may be a tensor of the model, which gets its content back
             observed.leaves = pytree.tree_map_only(torch.Tensor, torch.clone, found)
         except Exception as error:
-            observed.raised = exception_text(error)
+            observed.raised, observed.error = exception_text(error), error
     observed.arguments = leaves(given)
     return observed
 

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-from ptc.artifact.input_sets import InputSet
+from ptc.artifact.input_sets import EagerRaises, InputSet, on_one_that_runs
 from ptc.artifact.live_state import LiveState, Session
 from ptc.artifact.widened import widened
 from ptc.support.diagnostics import CompileError
@@ -218,32 +218,36 @@ def verify_entry(
     artifact: Callable[..., Any],
     sets: Iterable[InputSet],
     state: LiveState,
+    name: str = "forward",
 ) -> Verification:
     """Run `artifact` and eager `function` on every input set and compare all outputs.
 
     Both see copies of the inputs, so that a model that writes into them is judged on equal terms;
-    `state`, what the function changes, is put back. Where the model itself fails at the end of a
-    range there is nothing to compare; a note says so.
+    `state`, what the function changes, is put back. Where the model itself fails on inputs that
+    were drawn, and on those in their place, there is nothing to compare; a note says so. Raises
+    CompileError PTC-L060 where it fails on the example.
     """
     exact_run = double_reference(function)
     eager_session, exact_session = Session(state), Session(state)
     checks: list[OutputCheck] = []
     notes: list[str] = []
     compared = 0
-    for number, given in enumerate(sets):
-        args, kwargs = given.args, given.kwargs
-        with torch.no_grad():
-            try:
-                with eager_session.call():
-                    result = function(*copy.deepcopy(args), **copy.deepcopy(kwargs))
-                    eager = [tensor.clone() for tensor in flat_tensors(result)]
-            except Exception as error:  # the user's code may raise anything
-                if not given.end:
-                    raise
-                notes.append(_not_compared(given, error))
-                continue
-            with exact_session.call():
-                exact = _run_exact(exact_run, args, kwargs)
+
+    def run_eager(given: InputSet) -> tuple[InputSet, list[torch.Tensor]]:
+        try:
+            with torch.no_grad(), eager_session.call():
+                result = function(*copy.deepcopy(given.args), **copy.deepcopy(given.kwargs))
+                return given, [tensor.clone() for tensor in flat_tensors(result)]
+        except Exception as error:  # the user's code may raise anything
+            raise EagerRaises(error) from error
+
+    for number, drawn in enumerate(sets):
+        ran = on_one_that_runs(drawn, run_eager, name, notes)
+        if ran is None:
+            continue
+        given, eager = ran
+        with torch.no_grad(), exact_session.call():
+            exact = _run_exact(exact_run, given.args, given.kwargs)
         compared += 1
         found = _compared(number, artifact, given, eager, exact)
         if not all(check.passed for check in found) and not (state.tensors or state.assigned):
@@ -307,12 +311,6 @@ def _judged(
         compare_output(position, number, *values)
         for position, values in enumerate(zip(actual, eager, wide, strict=False))
     ]
-
-
-def _not_compared(given: InputSet, error: Exception) -> str:
-    sizes = ", ".join(f"`{name}` = {size}" for name, size in given.sizes.items())
-    reason = str(error).strip().partition("\n")[0]
-    return f"not compared at {sizes}: the model itself fails, {type(error).__name__}: {reason}"
 
 
 def _run_exact(

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ptc.artifact.input_sets import InputSet
+from ptc.artifact.input_sets import EagerRaises, InputSet, on_one_that_runs
 from ptc.artifact.live_state import LiveState, Session
 from ptc.artifact.observe import (
     Emitted,
@@ -33,7 +33,7 @@ from ptc.artifact.verify import (
     double_reference,
     near_inputs,
 )
-from ptc.graph.control import ControlProgram
+from ptc.graph.control import ControlProgram, Raise, Text, walk
 from ptc.graph.control_coverage import Coverage
 from ptc.graph.control_run import run
 from ptc.hosting import LoadedArtifact
@@ -57,12 +57,17 @@ def verify_control_entry(
     state: LiveState,
 ) -> Verification:
     """Run the entry and eager `function` on every input set and compare all that can be seen.
-    `state`, what the function changes, is put back."""
+    `state`, what the function changes, is put back.
+
+    Exceptions that the program raises itself are compared. Where eager raises another one (an index
+    out of range, in an operator) and the library not the same, drawn inputs do not fit the model:
+    others take their place. Raises CompileError PTC-L060 where that happens on the example.
+    """
     comparison = _Comparison(function, artifact, entry, program, state)
     first: InputSet | None = None
     for given in sets:
         first = first or given
-        comparison.compare(given)
+        on_one_that_runs(given, comparison.compare, entry, comparison.notes)
     for change in _CHANGES if first is not None else ():
         if not comparison.coverage.unreached():
             break
@@ -87,6 +92,7 @@ class _Comparison:
         self.artifact, self.entry, self.program = artifact, entry, program
         self.function, self.live_state = function, state
         self.coverage = Coverage(program)
+        self.raises = [item for item in walk(program.body) if isinstance(item, Raise)]
         self.checks: list[OutputCheck] = []
         self.notes: list[str] = []
         self.compared = 0
@@ -100,10 +106,18 @@ class _Comparison:
         self.artifact.reset()
 
     def compare(self, given: InputSet, *, tentative: bool = False) -> None:
-        """Compare one input set. A `tentative` one may not fit the model: then nothing is said."""
+        """Compare one input set. A `tentative` one may not fit the model: then nothing is said.
+        Raises EagerRaises where another one does not."""
         keeps_state = bool(self.program.state or self.program.written)
+        before = len(self.checks)
         for _ in range(2 if keeps_state else 1):
-            if not self.call(given, tentative=tentative):
+            try:
+                judged = self.call(given, tentative=tentative)
+            except EagerRaises:
+                del self.checks[before:]
+                self.start_anew()
+                raise
+            if not judged:
                 self.start_anew()
                 return
         self.compared += 1
@@ -119,9 +133,9 @@ class _Comparison:
         fails = eager.raised is not None and actual.raised is None
         if tentative and (actual.failure or fails):
             return False
-        if given.end and fails:
-            self.notes.append(_not_compared(given, eager))
-            return False
+        if (given.end and fails) or not self.is_by_design(eager, actual):
+            assert eager.error is not None
+            raise EagerRaises(eager.error)
         if number and actual.raised is not None and actual.raised[0] == NOT_SUPPORTED:
             if not tentative:
                 what = actual.raised[1]
@@ -142,6 +156,16 @@ class _Comparison:
         if passed:
             self.cover(given, eager)
         return True
+
+    def is_by_design(self, eager: Observed, actual: Observed) -> bool:
+        """Whether what eager raises, if it does, is what the library or the program raises."""
+        if eager.raised is None or _same_exception(actual.raised, eager.raised):
+            return True
+        kind, message = eager.raised
+        return any(
+            item.type_name == kind and re.fullmatch(_pattern(item.message), message, re.DOTALL)
+            for item in self.raises
+        )
 
     def eager(self, given: InputSet) -> Observed:
         return observe_eager(self.function, given.args, given.kwargs, self.eager_session)
@@ -179,9 +203,9 @@ class _Comparison:
         return found
 
 
-def _not_compared(given: InputSet, eager: Observed) -> str:
-    sizes = ", ".join(f"`{name}` = {size}" for name, size in given.sizes.items())
-    return f"not compared at {sizes}: the model itself fails there, {_shown(eager.raised)}"
+def _pattern(text: Text) -> str:
+    """What texts that a template gives look like."""
+    return "".join(re.escape(part) if isinstance(part, str) else ".*" for part in text)
 
 
 #: What may take a model to arms that other inputs do not reach.

@@ -61,22 +61,22 @@ def check_sets(
     function: Callable[..., Any],
     calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
 ) -> list[CheckSet]:
-    """Run eager `function` on each call's (args, kwargs) and note what it gives and writes.
-
-    The arguments are copied, and buffers that the program writes are restored.
-    """
-    if program.arguments is None or program.result is None:
-        raise InternalError("export", "a segment cannot be checked against a function")
-    return [_check_set(program, function, args, kwargs) for args, kwargs in calls]
+    """`check_set` of each call's (args, kwargs)."""
+    return [check_set(program, function, args, kwargs) for args, kwargs in calls]
 
 
-def _check_set(
+def check_set(
     program: AtenProgram,
     function: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> CheckSet:
-    assert program.arguments is not None and program.result is not None
+    """Run eager `function` on one call and note what it gives and writes. Raises what it raises.
+
+    The arguments are copied, and buffers that the program writes are restored.
+    """
+    if program.arguments is None or program.result is None:
+        raise InternalError("export", "a segment cannot be checked against a function")
     own = copy.deepcopy((tuple(args), dict(kwargs)))
     given = flatten(program.arguments, own, "arguments")
     before = copy.deepcopy(given)
@@ -84,11 +84,13 @@ def _check_set(
     targets = [_target(program, index, given) for index in written if index is not None]
     saved = [target.detach().clone() for target in targets]
     with torch.no_grad():
-        result = flatten(program.result, function(*own[0], **own[1]))
-        expected = [copy.deepcopy(_detached(result[index])) for index in sorted(result)]
-        expected.extend(target.detach().clone() for target in targets)
-        for target, content in zip(targets, saved, strict=True):
-            target.copy_(content)
+        try:
+            result = flatten(program.result, function(*own[0], **own[1]))
+            expected = [copy.deepcopy(_detached(result[index])) for index in sorted(result)]
+            expected.extend(target.detach().clone() for target in targets)
+        finally:
+            for target, content in zip(targets, saved, strict=True):
+                target.copy_(content)
     return CheckSet(tuple(before[index] for index in call_inputs(program)), tuple(expected))
 
 

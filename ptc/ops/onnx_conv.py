@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType
-from ptc.ops.onnx_elementwise import compute_type, number
+from ptc.ops.onnx_elementwise import compute_type, is_nan, number, where
 from ptc.ops.onnx_protocol import OnnxBuilder, OnnxTensor
 from ptc.ops.onnx_registry import onnx
 from ptc.ops.onnx_views import axes
@@ -87,21 +88,38 @@ def _max_pool(spatial: int) -> Any:
         b: OnnxBuilder, x: OnnxTensor, kernel: Any, stride: Any, padding: Any, dilation: Any,
         ceil_mode: bool,
     ) -> Any:  # fmt: skip
-        """Values, and positions within each plane (ONNX counts them through the whole tensor)."""
+        """Values, and positions within each plane (ONNX counts them through the whole tensor).
+        NaN wins, as in eager: ONNX Runtime's pool drops it."""
         options = _window(kernel, stride, padding, spatial)
         options["dilations"] = _spread(dilation, spatial)
+        options["ceil_mode"] = int(ceil_mode)
         value = _batched(b, x, spatial)
-        values, places = b.ops(
-            "MaxPool", value, dtypes=[value.dtype, DType.I64], ceil_mode=int(ceil_mode), **options
-        )
+        values, places = b.ops("MaxPool", value, dtypes=[value.dtype, DType.I64], **options)
         plane = Index.const(1)
         for size in x.dims[-spatial:]:
             plane = plane * size
         places = b.op("Mod", places, b.size(plane))
+        if value.dtype.is_float:
+            nan = is_nan(b, value)
+            some = b.cast(b.op("MaxPool", b.cast(nan, value.dtype), **options), DType.BOOL)
+            values = where(b, some, number(b, math.nan, values), values)
+            places = where(b, some, _last_place(b, nan, x.dims[-spatial:], plane, options), places)
         results = [_unbatched(b, result, x, spatial) for result in (values, places)]
         return b.cast(results[0], x.dtype), results[1]
 
     return rule
+
+
+def _last_place(
+    b: OnnxBuilder, flags: OnnxTensor, sizes: Sequence[Index], plane: Index, options: dict[str, Any]
+) -> OnnxTensor:
+    """The last position in each window where the flag is set, counted in the plane; -1 for none."""
+    zero, one = b.constant(0, DType.I64), b.constant(1, DType.I64)
+    counted = b.op("Range", zero, b.size(plane), one)
+    # Pools have no kernels for int64; doubles hold every position exactly.
+    positions = b.cast(b.op("Reshape", counted, b.sizes(sizes)), DType.F64)
+    marked = where(b, flags, positions, number(b, -1.0, positions))
+    return b.cast(b.op("MaxPool", marked, **options), DType.I64)
 
 
 onnx(aten.max_pool2d_with_indices.default)(_max_pool(2))

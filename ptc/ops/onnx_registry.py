@@ -5,8 +5,6 @@ Rules register beside their code; the modules that hold them are listed here. Kn
 
 from __future__ import annotations
 
-import functools
-import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,7 +12,7 @@ from torch._ops import OpOverload
 
 from ptc.ops.families import FAMILIES
 from ptc.ops.onnx_protocol import OnnxRule
-from ptc.ops.registry import bind_schema
+from ptc.ops.registry import bind_schema, load_modules
 from ptc.support.registry import Registry
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,7 +61,6 @@ def onnx_operators() -> tuple[OpOverload, ...]:
     return tuple(_RULES)
 
 
-@functools.cache
 def _load() -> None:
-    for module in (*FAMILIES, *ONNX_FAMILIES):
-        importlib.import_module(module)
+    load_modules(FAMILIES)
+    load_modules(ONNX_FAMILIES)

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LOWERINGS: Registry[OpOverload, LoweringRule] = Registry("lowering rules")
 _DECOMPOSITIONS: Registry[OpOverload, Callable[..., Any]] = Registry("decompositions")
-_REFUSALS: Registry[OpOverload, str] = Registry("refusals")
+_REFUSALS: Registry[OpOverload, tuple[str, LoweringRule]] = Registry("refusals")
 _EXAMINERS: Registry[OpOverload, Callable[..., None]] = Registry("examiners")
 _SAMPLES: dict[OpOverload, list[Sample]] = {}
 
@@ -63,7 +63,8 @@ def decomposes(*ops: OpOverload) -> Callable[[F], F]:
 
 
 def refuses(*ops: OpOverload, code: str, reason: str, hint: str) -> None:
-    """Register `ops` as understood but not compiled: lowering raises CompileError `code`."""
+    """Register `ops` as understood but not compiled: lowering raises CompileError `code`. A rule or
+    decomposition takes precedence."""
     for op in ops:
 
         def refuse(
@@ -71,8 +72,7 @@ def refuses(*ops: OpOverload, code: str, reason: str, hint: str) -> None:
         ) -> NoReturn:
             raise CompileError(code, f"`{_op}` {reason}", hint=hint)
 
-        _LOWERINGS.add(op, refuse)
-        _REFUSALS.add(op, code)
+        _REFUSALS.add(op, (code, refuse))
 
 
 def examines(*ops: OpOverload) -> Callable[[F], F]:
@@ -103,15 +103,18 @@ def samples_for(ops: Sequence[OpOverload], *rows: Sample) -> None:
 
 
 def lowering(op: object) -> LoweringRule | None:
-    """The lowering rule of an operator overload, or None if there is none."""
+    """The lowering rule of an operator overload, or its refusal; None if there is neither."""
     _load_families()
-    return _LOWERINGS.get(op) if isinstance(op, OpOverload) else None
+    if not isinstance(op, OpOverload):
+        return None
+    rule = _LOWERINGS.get(op)
+    return _REFUSALS[op][1] if rule is None and op in _REFUSALS else rule
 
 
 def lowered_operators() -> tuple[OpOverload, ...]:
     """Every operator with a rule that lowers it (refusals are not among them)."""
     _load_families()
-    return tuple(op for op in _LOWERINGS if op not in _REFUSALS)
+    return tuple(_LOWERINGS)
 
 
 def decomposed_operators() -> tuple[OpOverload, ...]:
@@ -123,7 +126,14 @@ def decomposed_operators() -> tuple[OpOverload, ...]:
 def refused_operators() -> Mapping[OpOverload, str]:
     """Operators that are known and refused, with the code of the refusal."""
     _load_families()
-    return dict(_REFUSALS)
+    stale = stale_refusals()
+    return {op: code for op, (code, _) in _REFUSALS.items() if op not in stale}
+
+
+def stale_refusals() -> tuple[OpOverload, ...]:
+    """Operators that are refused although they have a rule or a decomposition of ours."""
+    _load_families()
+    return tuple(op for op in _REFUSALS if op in _LOWERINGS or op in _DECOMPOSITIONS)
 
 
 def all_samples() -> Mapping[OpOverload, tuple[Sample, ...]]:
@@ -142,9 +152,10 @@ def decomposition_samples() -> Mapping[OpOverload, tuple[Sample, ...]]:
 @functools.cache
 def decomposition_table() -> dict[OpOverload, Callable[..., Any]]:
     """What functionalisation replaces: torch's decompositions into core ATen, without the operators
-    that have a rule of their own, and our decompositions on top."""
+    that have a rule or a refusal of their own, and our decompositions on top."""
     _load_families()
-    table = {op: fn for op, fn in torch_decompositions().items() if op not in _LOWERINGS}
+    own = {*_LOWERINGS, *_REFUSALS}
+    table = {op: fn for op, fn in torch_decompositions().items() if op not in own}
     clash = [str(op) for op in _DECOMPOSITIONS if op in _LOWERINGS]
     if clash:
         raise ValueError(f"both lowered and decomposed: {', '.join(clash)}")
@@ -152,10 +163,26 @@ def decomposition_table() -> dict[OpOverload, Callable[..., Any]]:
     return table
 
 
-@functools.cache
 def _load_families() -> None:
-    for module in FAMILIES:
-        importlib.import_module(module)
+    load_modules(FAMILIES)
+
+
+def load_modules(modules: tuple[str, ...]) -> None:
+    """Import modules that register rules. What one of them raised is raised at each later call too:
+    a second import would register its first rules again, and blame those."""
+    failure = _failure_of(modules)
+    if failure is not None:
+        raise failure
+
+
+@functools.cache
+def _failure_of(modules: tuple[str, ...]) -> Exception | None:
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except Exception as error:
+        return error
+    return None
 
 
 def bind_schema(op: OpOverload, rule: Callable[..., Any]) -> LoweringRule:

@@ -1,7 +1,8 @@
 """Every sample row of every operator, compiled and compared with eager.
 
 Rows share libraries, one entry each: a kernel costs a few milliseconds among two hundred others and
-forty alone. Default: scheduled programs, static and dynamic in turn; `-m slow` adds all the others.
+forty alone. Default: scheduled programs of fixed sizes; `-m slow` runs dynamic and unscheduled
+ones. `--operator silu` leaves the rows of operators with that in their name.
 """
 
 from __future__ import annotations
@@ -47,7 +48,18 @@ CASES += [
     for op, rows in all_complex_samples().items()
     for n, row in enumerate(rows)
 ]
-BATCHES = [CASES[i : i + BATCH] for i in range(0, len(CASES), BATCH)]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Batches of all rows, or of those of operators with `--operator` in their name."""
+    if "batch" not in metafunc.fixturenames:
+        return
+    wanted = metafunc.config.getoption("--operator")
+    cases = [case for case in CASES if wanted in str(case.op)]
+    if not cases:
+        raise pytest.UsageError(f"no operator with `{wanted}` in its name has samples")
+    batches = [cases[i : i + BATCH] for i in range(0, len(cases), BATCH)]
+    metafunc.parametrize("batch", batches, ids=map(str, range(len(batches))))
 
 
 def compiled_program(case: Case, *, dynamic: bool, scheduled: bool) -> Program | None:
@@ -114,21 +126,18 @@ def run_batch(cases: list[Case], *, dynamic: bool, scheduled: bool) -> None:
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("batch", range(len(BATCHES)))
-def test_scheduled(batch: int) -> None:
-    run_batch(BATCHES[batch], dynamic=False, scheduled=True)
+def test_scheduled(batch: list[Case]) -> None:
+    run_batch(batch, dynamic=False, scheduled=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(len(BATCHES)))
-def test_dynamic(batch: int) -> None:
-    run_batch(BATCHES[batch], dynamic=True, scheduled=True)
+def test_dynamic(batch: list[Case]) -> None:
+    run_batch(batch, dynamic=True, scheduled=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(len(BATCHES)))
-def test_unscheduled(batch: int) -> None:
-    run_batch(BATCHES[batch], dynamic=False, scheduled=False)
+def test_unscheduled(batch: list[Case]) -> None:
+    run_batch(batch, dynamic=False, scheduled=False)
 
 
 def test_inputs_are_inputs() -> None:

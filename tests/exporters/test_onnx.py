@@ -143,6 +143,20 @@ def test_sizes_that_depend_on_data(tmp_path: Path) -> None:
     exported(fn, [(x,), (x.t().contiguous().reshape(2, 3),), (torch.ones(2, 3),)], tmp_path)
 
 
+@pytest.mark.skipif(not run.is_available(), reason="ONNX Runtime is not installed")
+def test_nan_wins_in_a_pool(tmp_path: Path) -> None:
+    """The values, and the position of the last NaN of a window, as in eager."""
+    nan = float("nan")
+    x = torch.tensor([[[1.0, nan, 3.0, 2.0], [nan, 5.0, 1.0, 0.0]]])
+    program = program_of(lambda x: F.max_pool2d(x, 2, return_indices=True), x)
+    export(program, format="onnx", output=tmp_path / "m.onnx")
+    values, places = run.load(tmp_path / "m.onnx", [item.name for item in program.inputs])([x])
+    assert str(values.tolist()) == "[[[nan, 3.0]]]" and places.tolist() == [[[4, 2]]]
+    export(program_of(lambda x: F.max_pool2d(x, 2), x), format="onnx", output=tmp_path / "v.onnx")
+    kinds = [node.op_type for node in onnx.load(tmp_path / "v.onnx").graph.node]
+    assert kinds.count("MaxPool") == 2 and "Range" not in kinds
+
+
 # --- failures -------------------------------------------------------------------------------------
 
 

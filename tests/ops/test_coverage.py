@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch._ops import OpOverload
 
-from ptc.ops import opaque, registry
+from ptc.ops import opaque, refusals, registry
 from ptc.ops.complex_registry import all_complex_samples, complex_operators
 from ptc.ops.families import FAMILIES
 from ptc.support.diagnostics import CompileError
@@ -90,6 +92,54 @@ def test_refusals_raise_their_code() -> None:
             rule(None)
         assert caught.value.code == code
         assert caught.value.diagnostic.hint
+
+
+def test_no_refusal_is_stale() -> None:
+    text = Path(refusals.__file__).read_text().splitlines()
+    places = [
+        f"remove line {number} of ptc/ops/refusals.py: `{op}` is compiled"
+        for op in registry.stale_refusals()
+        for number, line in enumerate(text, start=1)
+        if line.strip() == f"{op},"
+    ]
+    assert not registry.stale_refusals(), "; ".join(places)
+
+
+def test_a_rule_takes_precedence_over_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = torch.ops.aten.i0.default
+    assert registry.refused_operators()[op] == "PTC-O004"
+    monkeypatch.setitem(registry._LOWERINGS._entries, op, lambda ctx, x: x)
+    rule = registry.lowering(op)
+    assert rule is not None and rule(None, 3) == 3
+    assert op in registry.lowered_operators() and op not in registry.refused_operators()
+    with pytest.raises(AssertionError, match=r"remove line \d+ of .*`aten.i0.default` is compiled"):
+        test_no_refusal_is_stale()
+
+
+def test_a_decomposition_takes_precedence_over_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = torch.ops.aten.i0.default
+    assert op not in registry.decomposition_table()
+    monkeypatch.setitem(registry._DECOMPOSITIONS._entries, op, torch.special.i0)
+    assert op not in registry.refused_operators()
+    table = registry.decomposition_table.__wrapped__()
+    assert table[op] is torch.special.i0
+
+
+def test_a_clash_is_told_the_same_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+import torch
+from ptc.ops.registry import lowers
+lowers(torch.ops.aten.i0.default)(lambda ctx, x: x)
+lowers(torch.ops.aten.relu.default)(lambda ctx, x: x)
+"""
+    (tmp_path / "clashing_family.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(registry._LOWERINGS, "_entries", dict(registry._LOWERINGS))
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"aten\.relu.* registered twice"):
+            registry.load_modules(("clashing_family",))
 
 
 def test_decompositions_exclude_lowered_operators() -> None:
