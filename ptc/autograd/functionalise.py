@@ -17,11 +17,12 @@ from torch.fx import Graph, GraphModule, Node
 
 from ptc.autograd import torch_internals as internals
 from ptc.autograd.complex_parts import split_complex
+from ptc.autograd.copies import assumptions_of_copies
 from ptc.autograd.recorder import Decompositions, Recorder
 from ptc.autograd.replay import ReplaceFunctions, Replacements, replay
 from ptc.autograd.simplify import simplify
 from ptc.graph import transforms
-from ptc.graph.assumptions import Assumption, ranges_that_hold
+from ptc.graph.assumptions import Assumption, ranges_that_hold, undecided
 from ptc.graph.program import (
     AtenProgram,
     CapturedProgram,
@@ -50,7 +51,7 @@ def functionalise_with(
     """`functionalise` with the tables given."""
     recorder = Recorder(Graph(), captured.fake_mode, decompositions)
     if captured.conditions is not None:
-        internals.answer_conditions(captured.fake_mode, captured.conditions)
+        _answer_conditions(captured, captured.conditions, recorder)
     fakes = _placeholders(captured, recorder)
     with (
         torch.no_grad(),
@@ -85,6 +86,21 @@ def functionalise_with(
         assumptions = _assumptions(captured, recorder)
         program.dims = ranges_that_hold(assumptions, captured.dims, captured.declared)
     return program
+
+
+def _answer_conditions(
+    captured: CapturedProgram, known: Callable[[Any], bool | None], recorder: Recorder
+) -> None:
+    """Let torch know what the path decides, also that no input has a negative size."""
+    nodes = (n for n in captured.graph.graph.nodes if n.op == "placeholder")
+    values = [node.meta["val"] for node in nodes]
+    sizes = {expression_of(n) for x in values if isinstance(x, torch.Tensor) for n in x.shape}
+
+    def refuse(condition: Any) -> CompileError:
+        place = recorder.user_location or captured.location
+        return undecided(Assumption(condition, place), captured.dims)
+
+    internals.answer_conditions(captured.fake_mode, known, sizes, refuse)
 
 
 def _require_shapes(
@@ -199,12 +215,13 @@ def _refuse_shared_memory(inputs: Sequence[ProgramInput], outputs: Sequence[Prog
 
 def _assumptions(captured: CapturedProgram, recorder: Recorder) -> Iterator[Assumption]:
     """What capture and replay assumed of sizes, and that no convolution lacks room for its
-    kernel."""
+    kernel, and that copies are copies."""
     guards = internals.guards_of(captured.fake_mode)
     places = [*recorder.guard_places, *[None] * (len(guards) - len(recorder.guard_places))]
     for guard, place in zip(guards, places, strict=True):
         if not is_layout_choice(guard):
             yield Assumption(guard.expr, place or captured.location)
+    yield from assumptions_of_copies(captured.graph.graph)
     for node in recorder.graph.nodes:
         if node.target is torch.ops.aten.convolution.default:
             for size in node.meta["val"].shape[2:]:

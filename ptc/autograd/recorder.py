@@ -8,8 +8,10 @@ captured graph; `at` says which user line is being executed.
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,6 +26,12 @@ from ptc.support.diagnostics import InternalError, Location
 Decompositions = Mapping[Any, Callable[..., Any]]
 
 _VALUES = (torch.Tensor, *SYMBOLIC_TYPES)
+
+#: Where code lies that is not the user's: ptc's folder and torch's.
+_LIBRARIES = (
+    str(Path(__file__).parents[1]) + os.sep,
+    str(Path(str(torch.__file__)).parent) + os.sep,
+)
 
 
 class _MutatingDecomposition(Exception):
@@ -68,6 +76,12 @@ class Recorder(TorchDispatchMode):
         self._location = location
         self._stack = stack
         self._last = internals.last_node(self.graph)
+
+    @property
+    def user_location(self) -> Location | None:
+        """The line that is served now: the innermost one outside of ptc's and torch's folders."""
+        outside = [place for place in self._stack if not place.file.startswith(_LIBRARIES)]
+        return outside[-1] if outside else self._location
 
     def stamp(self) -> None:
         """Give the nodes and guards recorded since the last `at` their place."""

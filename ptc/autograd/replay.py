@@ -20,6 +20,7 @@ from torch.fx.node import map_arg
 from torch.overrides import TorchFunctionMode
 
 from ptc.autograd import torch_internals as internals
+from ptc.autograd.copies import is_copy
 from ptc.autograd.recorder import Recorder
 from ptc.graph import transforms
 from ptc.support.diagnostics import CompileError, InternalError
@@ -157,6 +158,9 @@ def _run(graph: GraphModule, node: Node, values: Mapping[Node, Any], records: bo
     kwargs = map_arg(node.kwargs, values.__getitem__)
     try:
         with _modes(node):
+            if is_copy(node):
+                copied: Any = args[0]
+                return copied.clone(memory_format=torch.contiguous_format)
             if node.op == "call_method":
                 return getattr(args[0], str(node.target))(*args[1:], **kwargs)
             if node.target in internals.GRADIENT_SWITCHES and not records:

@@ -9,10 +9,11 @@ Owns the meaning of each: what it takes, what it gives, what breaks when it is m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import sympy
 import torch
 import torch.fx
 from torch._dispatch.python import enable_python_dispatcher
@@ -93,6 +94,11 @@ def storage_key(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
+def version(tensor: torch.Tensor) -> int:
+    """How often a tensor, or what it shares memory with, has been written to."""
+    return tensor._version
+
+
 def python_dispatcher(needed: bool) -> AbstractContextManager[None]:
     """Operators' Python kernels instead of C++ ones that would turn a symbolic size into a
     number."""
@@ -135,20 +141,24 @@ def last_node(graph: torch.fx.Graph) -> torch.fx.Node:
     return graph._root._prev
 
 
-def answer_conditions(fake_mode: Any, conditions: Callable[[Any], bool | None]) -> None:
+def answer_conditions(
+    fake_mode: Any,
+    conditions: Callable[[Any], bool | None],
+    sizes: Collection[Any],
+    refuse: Callable[[Any], CompileError],
+) -> None:
     """Let the shape environment of a program with control flow know what holds where a part of it
-    runs. Raises CompileError PTC-A002 for what nothing was asked about at capture."""
+    runs. `sizes` are expressions that are sizes of the part's inputs, so at least 0. Raises
+    `refuse(condition)` for what nothing was asked about at capture."""
 
     def ask(condition: Any, fallback: bool | None) -> bool:
         known = conditions(condition)
+        if known is None and isinstance(condition, (sympy.Ge, sympy.Lt)) and condition.rhs == 0:
+            known = isinstance(condition, sympy.Ge) if condition.lhs in sizes else None
         if known is None:
             known = fallback
         if known is None:
-            raise CompileError(
-                "PTC-A002",
-                f"an operator depends on whether {condition}, which data decides",
-                hint="give the sizes a lower bound with a branch or an assert before it",
-            )
+            raise refuse(condition)
         return known
 
     fake_mode.shape_env.ask = ask

@@ -9,7 +9,7 @@ sizes.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -98,6 +98,29 @@ def _bound(place: Any, size: Any) -> Any:
         counted = place + size
         return counted if counted >= 0 else 0
     return place if place <= size else size
+
+
+def form_of(function: Any, target: Any, *, checks_ranges_only: bool) -> Any:
+    """The form of a function, itself if it has none. `target`: what the graph calls.
+    `checks_ranges_only`: an entry's checks cannot say what a layout depends on."""
+    if checks_ranges_only and target in ("contiguous", Tensor.contiguous):
+        return _contiguous
+    return FORMS.get(function, function) if isinstance(function, Hashable) else function
+
+
+def _contiguous(x: Tensor, memory_format: Any = torch.contiguous_format) -> Tensor:
+    """`x.contiguous()` that asks nothing of symbolic sizes: a copy, unless the strides are those of
+    row-major order whatever the sizes are. Functionalisation looks at writes."""
+    numbers = (*x.shape, *x.stride())
+    symbolic = any(isinstance(number, torch.SymInt) for number in numbers)
+    if not symbolic or memory_format is not torch.contiguous_format:
+        return x.contiguous(memory_format=memory_format)
+    strides = _dense(x.shape)
+    ordered = all(
+        size == 1 if isinstance(size, int) and size == 1 else same_size(step, expected)
+        for size, step, expected in zip(x.shape, x.stride(), strides, strict=True)
+    )
+    return x if ordered else x.new_empty_strided(tuple(x.shape), tuple(strides))
 
 
 def are_alike(tensors: Sequence[Tensor], dim: int = 0) -> bool:

@@ -433,6 +433,11 @@ class Fakes:
         """Whether a size may be a symbol: of a dynamic dimension, or one that data decides."""
         return bool(self.dims or self.data_symbols)
 
+    @property
+    def asks(self) -> bool:
+        """Whether conditions on sizes are asked about, instead of assumed."""
+        return isinstance(self.shape_env, _AskingShapeEnv)
+
     def guard_expressions(self) -> list[sympy.Basic]:
         """What was assumed about symbolic sizes so far."""
         guards = self.shape_env.guards

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import torch.fx
 
 from ptc.capture import fakes, torch_functions, torch_state, view_recipes
 from ptc.capture.errors import DataDependentBranch, GraphBreak, NotConstant
-from ptc.capture.fake_forms import FORMS
+from ptc.capture.fake_forms import form_of
 from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import Machine
@@ -304,8 +304,9 @@ class TorchMachine(Machine):
     def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if self.reentered:
             raise GraphBreak("PTC-B004", "a function transform is gone back into")
-        if self.fakes.is_symbolic and isinstance(function, Hashable):
-            function = FORMS.get(function, function)
+        if self.fakes.is_symbolic:
+            ranges = self.whole_program and not self.fakes.asks
+            function = form_of(function, target, checks_ranges_only=ranges)
         try:
             with self.fakes.mode, self.fakes.dispatcher():
                 return function(*args, **kwargs)

@@ -17,6 +17,7 @@ from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ptc.graph.program import DimRange
+from ptc.graph.residues import holds_by_residues
 from ptc.graph.symbols import range_text, relation_text
 from ptc.support.diagnostics import CompileError, Location
 
@@ -68,7 +69,7 @@ def _interval(described: DimRange) -> tuple[int, int]:
 
 def _follows(condition: Any, intervals: Mapping[str, tuple[int, int]]) -> bool:
     """True if interval arithmetic proves the condition, as it is or with the difference of its
-    sides as a product (which keeps together what cancels)."""
+    sides as a product (which keeps together what cancels), or if a proof by residues does."""
     if condition in (sympy.true, sympy.false):
         return condition is sympy.true
     known = {
@@ -79,13 +80,13 @@ def _follows(condition: Any, intervals: Mapping[str, tuple[int, int]]) -> bool:
     if bound_sympy(condition, known).lower in (True, sympy.true):
         return True
     if not isinstance(condition, sympy.core.relational.Relational):
-        return False
+        return holds_by_residues(condition, intervals)
     difference = _difference(condition)
     for form in (sympy.factor(difference), difference.replace(FloorDiv, _taken_out)):
         again: Any = type(condition)(form, sympy.S.Zero)
         if again is sympy.true or bound_sympy(again, known).lower in (True, sympy.true):
             return True
-    return False
+    return holds_by_residues(condition, intervals)
 
 
 def _taken_out(whole: Any, part: Any) -> Any:
@@ -221,10 +222,31 @@ def _explained(condition: Any, named: Mapping[Any, DimRange]) -> tuple[str, str]
             f"{sizes[0]} and {sizes[1]} must be equal: the program combines the two dimensions",
             "give both dimensions one name",
         )
+    return (
+        f"the program holds only where {_in_names(condition, named)}",
+        "leave the dimension static, or give it a range in which this always holds",
+    )
+
+
+def _in_names(condition: Any, named: Mapping[Any, DimRange]) -> str:
+    """The condition in the user's names, and what these are."""
     shown = condition.xreplace({symbol: sympy.Symbol(dim.name) for symbol, dim in named.items()})
     declared = ", ".join(f"`{dim.name}` is {range_text(dim)}" for dim in named.values())
-    return (
-        f"the program holds only where {relation_text(shown)}"
-        + (f"; {declared}" if declared else ""),
-        "leave the dimension static, or give it a range in which this always holds",
+    return relation_text(shown) + (f"; {declared}" if declared else "")
+
+
+def undecided(assumption: Assumption, dims: Mapping[str, DimRange]) -> CompileError:
+    """The error for a question about sizes whose answer differs, or may, from call to call."""
+    condition = assumption.condition
+    symbols = sorted(condition.free_symbols, key=str)
+    named = {symbol: dims[str(symbol)] for symbol in symbols if str(symbol) in dims}
+    deciding = " and ".join(f"`{dim.name}`" for dim in named.values())
+    decide = "decides" if len(named) == 1 else "decide"
+    return CompileError(
+        "PTC-A002",
+        f"an operator depends on whether {_in_names(condition, named)}"
+        + (f"; {deciding} {decide} that at each call" if deciding else ", which data decides"),
+        location=assumption.location,
+        hint="give the sizes a lower bound with a branch or an assert before it, or a range in "
+        "which there is one answer",
     )
