@@ -28,6 +28,13 @@ class Policy(torch.nn.Module):
         return chosen.log_prob(action), chosen.entropy()
 
 
+@pytest.fixture
+def _validated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch.compile, where a test uses it, turns the checks off for the process."""
+    monkeypatch.setattr(D.Distribution, "_validate_args", True)
+
+
+@pytest.mark.usefixtures("_validated")
 def test_densities(tmp_path) -> None:
     model = Densities()
     inputs = torch.randn(3, 4), torch.rand(3, 4) + 0.5
