@@ -144,7 +144,8 @@ class DataSized:
 class ListItem:
     """An operation on a list whose length data decides.
 
-    `op`: `new` (target list; args: the first elements), `copy` (a new list with a list's elements),
+    `op`: `new` (target list; args: the first elements; where one of them has no value on the way
+    taken, the list has none, and nothing reads it), `copy` (a new list with a list's elements),
     `append`, `extend`, `insert` (list, index, value), `set` (list, index, value), `clear`,
     `reverse`; with a target: `get` (list, index), `pop` (list, index), `length`, `slice` (list,
     start, stop; step 1), `concat` (two lists), `same` (two lists: whether they are one), `lengths`

@@ -414,6 +414,10 @@ class _Interpreter:
         return result
 
     def _list_item(self, item: ListItem) -> None:
+        unset = any(isinstance(a, Var) and a.name not in self.values for a in item.args)
+        if item.op == "new" and unset and item.target is not None:
+            self.values.pop(item.target.name, None)
+            return
         args = [self._value(arg) for arg in item.args]
         match item.op:
             case "new":
@@ -489,9 +493,7 @@ class _Interpreter:
         return self.values[name]
 
     def _value(self, operand: Var | Operand | str) -> Any:
-        if isinstance(operand, Var):
-            return self._named(operand.name)
-        return operand
+        return self._named(operand.name) if isinstance(operand, Var) else operand
 
     def _number(self, operand: Operand) -> int:
         value = self._value(operand)

@@ -40,6 +40,12 @@ template <class T> inline void retain(const List<T>& l) { ++l.data->refs; }
 inline void retain(int64_t) {}
 inline void retain(double) {}
 inline void retain(bool) {}
+inline bool is_set(const Tensor& t) { return t.storage; }
+inline bool is_set(const String& s) { return s.data; }
+template <class T> inline bool is_set(const List<T>& l) { return l.data; }
+inline bool is_set(int64_t) { return true; }
+inline bool is_set(double) { return true; }
+inline bool is_set(bool) { return true; }
 inline void unlink(Control* c, Tensor* t) { drop(c, t); }
 inline void unlink(Control* c, String* s) { drop(c, s); }
 template <class T> inline void unlink(Control* c, List<T>* l) { drop(c, l); }
@@ -225,8 +231,13 @@ template <class T> inline int list_flat(Control* c, List<T>* to, List<List<T>> f
   drop(c, &made);
   return status;
 }
-// `to` = the list of `count` given elements.
+// `to` = the list of `count` given elements; where one is not assigned, `to` is not either.
 template <class T> inline int list_new(Control* c, List<T>* to, const T* items, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (!detail::is_set(items[i])) {
+      drop(c, to);
+      return STATUS_OK;
+    }
   List<T> made = {};
   int status = list_create(c, &made);
   for (int64_t i = 0; i < count && !status; ++i) status = list_append(c, made, items[i]);

@@ -14,7 +14,7 @@ from ptc.capture.control.states import Place, State
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
 from ptc.capture.values.containers import ListValue, TupleValue
-from ptc.graph.control import Var
+from ptc.graph.control import Body, Var
 
 if TYPE_CHECKING:
     from ptc.capture.control.loops import LoopContext
@@ -49,8 +49,8 @@ class Held:
 
 
 class CarriedLists:
-    """`again` is what the iteration left, while it is looked at; `is_form` tells the lasting forms
-    of the loop."""
+    """`again` is what the iteration left, while it is looked at; `arm` is that of what is one of
+    several values, while it is given; `is_form` tells the lasting forms of the loop."""
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class CarriedLists:
         is_form: Callable[[Value], bool],
     ) -> None:
         self.again: State | None = None
+        self.arm: Body | None = None
         self._vm = vm
         self._context = context
         self._began = began
@@ -67,7 +68,7 @@ class CarriedLists:
         self._held: dict[int, Held] = {}
         self._grown = False
         # Lists of an iteration, and those that are kept in place in them, while assigned
-        self._made: dict[int, lists.ListState] = {}
+        self._made: dict[int, tuple[lists.ListState, Body | None]] = {}
         self._rows: dict[int, tuple[Any, Any]] = {}
 
     def begin(self) -> None:
@@ -115,13 +116,18 @@ class CarriedLists:
             return items[0]
         if id(content) not in self._made:
             state = lists.new_state(vm, form, content)
-            self._made[id(content)] = state
+            self._made[id(content)] = (state, self.arm)
             vm.lists.same(state.name, vm.lists.references.name_of(content))
             if has_rows(form):
                 require_once(vm, taken(items), state, self._rows)
             pairs = zip(items, self._resolved(items), strict=True)
             lists.give(vm, state, [self._referred(form, *pair) for pair in pairs])
-        return self._made[id(content)]
+        state, arm = self._made[id(content)]
+        if arm is not self.arm:  # it may not be there
+            raise Uncarriable(
+                self._context, "a list by two names, of which one is of several values"
+            )
+        return state
 
     def _referred(self, form: lists.Form, item: Any, resolved: Any) -> Any:
         """An element, with the lists that are references held by variables."""

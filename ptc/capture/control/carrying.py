@@ -14,25 +14,21 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.carried_choices import MOST_PEELED, CarriedChoices, lasting
 from ptc.capture.control.carried_entries import CarriedEntries
 from ptc.capture.control.carried_lists import CarriedLists, Uncarriable
 from ptc.capture.control.handles import (
     HandleValue,
     kind_of,
-    kinds_of,
     new_number,
     of_kind,
-    storable,
 )
 from ptc.capture.control.merging import (
     FOR_MESSAGES,
-    NOTHING,
     described,
-    facts_of,
-    numbers_of,
     same_kind_of_tensor,
 )
-from ptc.capture.control.states import Place, State
+from ptc.capture.control.states import Place, State, facts_of
 from ptc.capture.control.tuples import DataTupleValue, are_long, elements
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
@@ -44,16 +40,12 @@ from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.texts import TextValue, is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import Assign, NumberKind, NumberVar, Var
+from ptc.graph.control import Assign, Bind, Item, NumberKind, NumberVar, Var
 from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
     from ptc.capture.control.loops import LoopContext
     from ptc.capture.control.machine import ControlMachine
-
-_MOST_TEXTS = 16  # that one variable may be
-MOST_PEELED = 3  # iterations before what a loop carries has its lasting form
-_FEW_TEXTS = 3  # where each goes on from another one
 
 
 @dataclass(slots=True)
@@ -82,6 +74,16 @@ class Carried:
         self.forms: dict[int, Value] = {}  # of an object carried in two locations: one form
         self._lists = CarriedLists(vm, context, self.began, self._is_form)
         self._entries = CarriedEntries(vm, self._lists, self.began, self._is_form)
+        self._choices = CarriedChoices(
+            vm,
+            context,
+            self.began,
+            self._form,
+            self._pairs,
+            self._is_form,
+            self._least,
+            self._lists,
+        )
         self._listed: dict[int, tuple[Value, Any]] = {}  # tuples as lists
         self._again: State | None = None  # what the iteration left, while looked at
         live = analyse(frame.code).live(frame.ip)
@@ -106,10 +108,20 @@ class Carried:
         bound: set[str] = set()
         for location in self.locations.values():
             location.write(location.form)
-            for bind in self.vm.bindings_of(location.form):
-                if bind.symbol not in bound:
-                    bound.add(bind.symbol)
-                    self.vm.writer.compute(bind)
+        for form in {id(one.form): one.form for one in self.locations.values()}.values():
+            for item in self._binds(form):
+                if not isinstance(item, Bind) or item.symbol not in bound:
+                    self.vm.writer.add(item)
+                if isinstance(item, Bind):
+                    bound.add(item.symbol)
+
+    def _binds(self, form: Value) -> list[Item]:
+        """What gives the sizes of carried tensors values."""
+        if isinstance(form, ChoiceValue):
+            return self._choices.binds(form, self._binds)
+        if isinstance(form, TupleValue):
+            return [item for part in form.items for item in self._binds(part)]
+        return list(self.vm.bindings_of(form))
 
     def assign(self, again: State) -> None:
         """Assign what the iteration left, where it ends."""
@@ -177,38 +189,10 @@ class Carried:
         if entries.is_container(form):
             return self._entries.pairs(form, content)
         if isinstance(form, ChoiceValue):
-            return self._choice_pairs(form, content)
+            return self._choices.pairs(form, content)
         if isinstance(form, TextValue) and form.var is not None:
             return [(form.var, lambda: vm.text_variable(content))]
         return []
-
-    def _choice_pairs(
-        self, form: ChoiceValue, content: Value
-    ) -> list[tuple[Var, Callable[[], Any]]]:
-        """Which alternative it is, and the number where it is one."""
-        pairs: list[tuple[Var, Callable[[], Any]]] = []
-        for number in form.alternatives:
-            kind = kind_of(number)
-            if isinstance(number, (DataNumber, HandleValue)) and kind is not None:
-                found = numbers_of(content, kind)
-                source = found[0].var if found else NOTHING[number.var.kind]
-                pairs.append((number.var, lambda source=source: source))
-        return [(form.selector, lambda: self._selector(form, content)), *pairs]
-
-    def _selector(self, form: ChoiceValue, content: Value) -> Any:
-        def position(value: Value) -> int:
-            return next(i for i, a in enumerate(form.alternatives) if self._same(a, value))
-
-        if not isinstance(content, ChoiceValue):
-            return position(content)
-        return self.vm.renumbered(content, [position(value) for value in content.alternatives])
-
-    def _same(self, form: Value, value: Value) -> bool:
-        """Whether an alternative of a form is the one for a value."""
-        kind = kind_of(form)
-        if kind is not None:
-            return kind_of(value) is kind
-        return self.vm.same_alternative(form, value)
 
     # -- growing -------------------------------------------------------------------------------
 
@@ -247,6 +231,9 @@ class Carried:
             self._lists.note_alias(form.elements, self._as_list(content))
         elif entries.is_container(form):
             self._entries.note_alias(form, content)
+        elif isinstance(form, ChoiceValue):
+            for mine, its in self._choices.alike(form, content):
+                self._note_alias(mine, its)
 
     def _lost(self, location: Location, now: Any, left: Any) -> LostValue | None:
         """What stands in a cell for an object of the iteration, for which there is no variable."""
@@ -400,7 +387,8 @@ class Carried:
         if both and vm.same_constant(now, left):
             return None
         if isinstance(now, HandleValue) and kind_of(left) is now.klass:
-            return None if self._is_form(now) else self._own_number(left)
+            is_form = self._is_form(now)
+            return None if is_form else of_kind(now.klass, new_number(vm, now.klass))
         if is_number(now) and is_number(left):
             return self._number(now, left, what)
         if isinstance(now, TensorValue) and isinstance(left, TensorValue):
@@ -415,7 +403,7 @@ class Carried:
             return self._entries.form(now, left, what)
         if is_text(now) and is_text(left) and (is_made(now) or is_made(left)):
             return None if self._is_form(now) and is_made(now) else strings.new(vm)
-        return self._choice(now, left, what)
+        return self._choices.form(now, left, what)
 
     def _counter(self, now: Any, left: Any, what: str) -> Value | None:
         """How far an iterator is: a plain int before the loop, a number in it."""
@@ -461,6 +449,10 @@ class Carried:
         vm.may_share(result, [now, left])
         return result
 
+    def _least(self, left: Any) -> int:
+        assert self._again is not None
+        return int(facts_of(self.vm, self._again).positive(expression_of(left)))
+
     def _positive(self, before: Any, left: Any) -> bool:
         """Whether a size is at least 1 before the loop, and after each iteration then, too."""
         assert self._again is not None
@@ -498,56 +490,9 @@ class Carried:
         ]
         return TupleValue(items, now.klass)
 
-    def _choice(self, now: Value, left: Value, what: str) -> Value | None:
-        """One of several values, if they are such that the program does not change."""
-        known = list(now.alternatives) if isinstance(now, ChoiceValue) else [now]
-        new = list(left.alternatives) if isinstance(left, ChoiceValue) else [left]
-        alternatives = list(known)
-        for value in new:
-            if not any(self._same(other, value) for other in alternatives):
-                if not lasting(value):
-                    raise Uncarriable(self.context, what, klass=storable(value))
-                alternatives.append(value)
-        for kind in kinds_of((now, left)):
-            if any(len(numbers_of(value, kind)) > 1 for value in (now, left)):
-                raise Uncarriable(self.context, what)
-        if all(map(is_text, alternatives)) and (
-            len(alternatives) > _MOST_TEXTS
-            or (len(alternatives) > _FEW_TEXTS and grows_as_text(alternatives))
-        ):
-            return strings.new(self.vm)
-        if isinstance(now, ChoiceValue) and len(alternatives) == len(known) and self._is_form(now):
-            return None
-        if not all(lasting(value) for value in known):
-            raise Uncarriable(self.context, what, klass=storable(now))
-        selector = NumberVar(vm_name(self.vm), NumberKind.INT)
-        return ChoiceValue(selector, tuple(map(self._own_number, alternatives)))
-
-    def _own_number(self, value: Value) -> Value:
-        kind = kind_of(value)
-        if kind is None or self._is_form(value):
-            return value
-        return of_kind(kind, new_number(self.vm, kind))
-
-
-def grows_as_text(alternatives: list[Value]) -> bool:
-    """Whether the last of several strings goes on from another one."""
-    texts = [one.value for one in alternatives if isinstance(one, ConstantValue)]
-    if not all(isinstance(text, str) for text in texts) or len(texts) != len(alternatives):
-        return False
-    last = texts[-1]
-    return any(text and len(text) < len(last) and text in last for text in texts)
-
 
 def vm_name(vm: ControlMachine) -> str:
     return vm.writer.name("n")
-
-
-def lasting(value: Value) -> bool:
-    """Whether a value is the same object in every iteration: constants, and what exists outside. A
-    number that data decides gets a variable of its own."""
-    known = isinstance(value, (ConstantValue, DataNumber, HandleValue)) or value is MISSING
-    return known or value.source is not None
 
 
 def can_be_held(value: Any) -> bool:

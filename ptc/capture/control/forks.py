@@ -261,9 +261,13 @@ def run_arm(
     body: Body,
     start: Callable[[], Any],
     run: Callable[[], Exit | Outcome],
+    began: int | None = None,
 ) -> Outcome:
-    """`run` the frame from its present state inside `body`. The state is as before afterwards."""
+    """`run` the frame from its present state inside `body`. The state is as before afterwards.
+    `began`: when what `start` goes on from began, if that was before now."""
     mark, before = here(vm), frame.save()
+    if began is not None:
+        mark = replace(mark, time=min(began, mark.time))
     handled = vm.handled
     vm.arms.append(frame)
     try:
@@ -437,8 +441,9 @@ def _continue(
         body = Body()
         vm.writer.add(If(go, body, Body(), None, "continue"))
     return run_arm(
-        vm, frame, body, lambda: resume(vm, frame, state), lambda: advance(vm, frame, stops)
-    )
+        vm, frame, body,
+        lambda: resume(vm, frame, state), lambda: advance(vm, frame, stops), state.began,
+    )  # fmt: skip
 
 
 def resume(vm: ControlMachine, frame: Frame, state: State) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import place_flow
-from ptc.capture.control.carrying import MOST_PEELED, Carried, Uncarriable
+from ptc.capture.control.carried_choices import MOST_PEELED
+from ptc.capture.control.carrying import Carried, Uncarriable
 from ptc.capture.control.states import Exit, Outcome, Point, State, here, take
 from ptc.capture.control.unrolling import unrolls
 from ptc.capture.errors import GraphBreak

@@ -4,27 +4,19 @@ assigns, or a choice between the arms' values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.facts import Facts
-from ptc.capture.control.handles import (
-    HandleValue,
-    Kind,
-    kind_of,
-    kinds_of,
-    new_number,
-    of_kind,
-    one_class,
-)
+from ptc.capture.control.handles import HandleValue, one_class
 from ptc.capture.control.list_rows import TakenList
+from ptc.capture.control.merging_choices import MergedChoices
 from ptc.capture.control.merging_entries import MergedEntries
 from ptc.capture.control.merging_lists import MergedLists, Unmergeable
-from ptc.capture.control.states import Exit, Place, State
+from ptc.capture.control.states import Exit, Place, State, facts_of
 from ptc.capture.control.tuples import DataTupleValue, are_long, elements
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.interpreter.lookup import static_lookup
@@ -84,6 +76,7 @@ class Merger:
         self._cells: dict[Hashable, tuple[Place, Any]] = {}
         self.lists = MergedLists(vm, states, self.began, self._cells)
         self.entries = MergedEntries(vm, states, self.began, self._cells, self.lists)
+        self.choices = MergedChoices(vm, states, self.lists)
 
     # -- states --------------------------------------------------------------------------------
 
@@ -428,7 +421,9 @@ class Merger:
         """A choice; equal alternatives are one, so that loops come to an end."""
         alternatives: list[Value] = []
         numbers: list[Any] = []
-        values = self._shared_numbers(values)
+        values = self.choices.shared(values)
+        if all(value is values[0] for value in values):
+            return values[0]
         for value in values:
             if isinstance(value, ChoiceValue):
                 numbers.append([self._position(alternatives, a) for a in value.alternatives])
@@ -444,24 +439,6 @@ class Merger:
                 self._assign(number, target, lambda position=position: position)
         return ChoiceValue(target, tuple(alternatives))
 
-    def _shared_numbers(self, values: list[Value]) -> list[Value]:
-        """The values with one variable for the numbers of a kind among them, which has a value also
-        where the choice is something else."""
-        for kind in kinds_of(values):
-            own = [numbers_of(value, kind) for value in values]
-            if any(len(found) > 1 for found in own):
-                continue
-            target = new_number(self.vm, kind)
-            for number, found in enumerate(own):
-                source = found[0].var if found else NOTHING[target.kind]
-                self._assign(number, target, lambda source=source: source)
-            shared = of_kind(kind, target)
-            values = [
-                _with_number(value, found[0], shared) if found else value
-                for value, found in zip(values, own, strict=True)
-            ]
-        return values
-
     def _position(self, alternatives: list[Value], value: Value) -> int:
         for position, known in enumerate(alternatives):
             if known is value or (
@@ -474,35 +451,9 @@ class Merger:
         return len(alternatives) - 1
 
 
-def facts_of(vm: ControlMachine, state: State) -> Facts:
-    """What is known of sizes in a state."""
-    cell = state.cells.get(Place("dict", vm.facts.table).key())
-    return vm.facts.of(vm.facts.table if cell is None else cell[1])
-
-
 def same_fact(one: Any, other: Any) -> bool:
     """Whether two arms know the same. Symbolic sizes are not compared: that would be a question."""
     return one is other or (isinstance(one, (bool, frozenset)) and one == other)
-
-
-#: What a variable has where a choice is no number.
-NOTHING: Mapping[NumberKind, int | float | bool] = {
-    NumberKind.INT: 0,
-    NumberKind.FLOAT: 0.0,
-    NumberKind.BOOL: False,
-}
-
-
-def numbers_of(value: Value, kind: Kind) -> list[Any]:
-    parts = value.alternatives if isinstance(value, ChoiceValue) else (value,)
-    return [part for part in parts if kind_of(part) is kind]
-
-
-def _with_number(value: Value, own: Value, shared: Value) -> Value:
-    if not isinstance(value, ChoiceValue):
-        return shared
-    parts = tuple(shared if part is own else part for part in value.alternatives)
-    return ChoiceValue(value.selector, parts)
 
 
 def one_order(orders: Sequence[Sequence[Any]]) -> list[Any]:

@@ -8,12 +8,19 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import list_forms, lists
+from ptc.capture.control.handles import kind_of
 from ptc.capture.control.list_rows import has_rows, require_once, taken
 from ptc.capture.control.states import Place, State
+from ptc.capture.control.tensors import row_major
+from ptc.capture.control.variables import inside_arm
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
+from ptc.capture.values.choices import ChoiceValue, alternatives_of
+from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph.control import Body, Switch
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -122,6 +129,54 @@ class MergedLists:
         for number, state in enumerate(states):
             self._give(number, result, [state], [state])
         return lists.DataListValue(result)
+
+    def one_of(self, values: list[Any], own: Sequence[Sequence[Any]]) -> Value | None:
+        """A list that is, in each arm, the one of its `own` lists that its value is there, and
+        empty where the value is none of them; None where there is none. Those are held by variables
+        from here on."""
+        vm = self._vm
+        each = [(number, one) for number, found in enumerate(own) for one in found]
+        if any(
+            isinstance(values[n], ChoiceValue) and not self._is_plain(n, one) for n, one in each
+        ):
+            return None
+        try:
+            contents = [self._resolved(number, self.items(number, one)) for number, one in each]
+            form = lists.common_form(vm, contents) or lists.EMPTY
+            states = {(n, id(one)): self.held_in(n, one, form) for n, one in each}
+        except (lists.Unlistable, Unmergeable, GraphBreak):
+            return None
+        result = lists.ListState(form, lists.new_vars(vm, form))
+        for number, value in enumerate(values):
+            known = [states.get((number, id(one))) for one in alternatives_of(value)]
+            for leaf in self._states[number].leaves:
+                with vm.at_end_of(leaf):
+                    self._give_one(result, value, [[one] if one else [] for one in known])
+        return lists.DataListValue(result)
+
+    def _is_plain(self, number: int, value: Any) -> bool:
+        """Whether a list can be given its content where it may not be there: nothing is computed
+        from its elements."""
+        items = self.items(number, value)
+        return lists.is_state(items) or all(self._is_held(item) for item in items)
+
+    def _is_held(self, item: Any) -> bool:
+        if isinstance(item, TupleValue):
+            return all(map(self._is_held, item.items))
+        if isinstance(item, TensorValue):
+            return self._vm.homes.base(item) is item and row_major(self._vm, item.fake)
+        return kind_of(item) is not None or isinstance(item, ConstantValue)
+
+    def _give_one(self, result: lists.ListState, value: Any, contents: list[list[Any]]) -> None:
+        """Give a list the content of the alternative that a value is."""
+        if not isinstance(value, ChoiceValue):
+            lists.give(self._vm, result, contents[0])
+            return
+        arms = tuple(Body() for _ in contents)
+        for arm, content in zip(arms, contents, strict=True):
+            with inside_arm(self._vm, arm):
+                lists.give(self._vm, result, content)
+        self._vm.writer.add(Switch(value.selector, arms, None, "choice"))
 
     def items(self, number: int, value: Any) -> list[Any]:
         """The content of a list at the end of an arm."""

@@ -19,6 +19,7 @@ from ptc.capture.values.births import now
 from ptc.graph.control import Bind, Body
 
 if TYPE_CHECKING:
+    from ptc.capture.control.facts import Facts
     from ptc.capture.control.machine import ControlMachine
 
 
@@ -159,3 +160,9 @@ def enter(vm: ControlMachine, frame: Frame, state: State) -> None:
     frame.returned = state.returned
     if vm.handled is not state.handled:
         vm.journal.assign(vm, "handled", state.handled)
+
+
+def facts_of(vm: ControlMachine, state: State) -> Facts:
+    """What is known of sizes in a state."""
+    cell = state.cells.get(Place("dict", vm.facts.table).key())
+    return vm.facts.of(vm.facts.table if cell is None else cell[1])

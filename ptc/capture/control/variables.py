@@ -43,6 +43,14 @@ def at_end_of(vm: ControlMachine, leaf: Body) -> Iterator[None]:
             vm.journal.rollback(mark)
 
 
+@contextmanager
+def inside_arm(vm: ControlMachine, arm: Body) -> Iterator[None]:
+    """Write in an arm of an item that is about to be written. What is known here holds in it."""
+    vm.leaf_facts[id(arm)] = (arm, vm.builder.leaf_facts)
+    with vm.at_end_of(arm):
+        yield
+
+
 def assign_at_end(vm: ControlMachine, leaf: Body, target: Var, source: Any) -> None:
     with vm.at_end_of(leaf):
         vm.writer.add(Assign(target, source))

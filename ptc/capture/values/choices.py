@@ -54,5 +54,10 @@ class ChoiceValue(Value):
         raise NotConstant(self)
 
 
+def alternatives_of(value: Value) -> tuple[Value, ...]:
+    """What a value may be: itself, unless it is one of several."""
+    return value.alternatives if isinstance(value, ChoiceValue) else (value,)
+
+
 def may_be_missing(value: Value) -> bool:
     return isinstance(value, ChoiceValue) and MISSING in value.alternatives

@@ -3,6 +3,7 @@ merged where they meet."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -161,3 +162,118 @@ def test_a_list_repeated_as_often_as_a_size_says():
         return row, [1.5] * count
 
     check(repeated, *map(torch.tensor, ([1.5, 2.0, 3.0], [-1.0, -2.0, -3.0], [4.0, 0.4, -4.0])))
+
+
+# -- what is assigned on some ways only, again and again ------------------------------------------
+
+
+def lists_under_keys(x):
+    groups, dropped = defaultdict(list), 0
+    for i, key in enumerate(x.tolist()):
+        if key < 0:
+            continue
+        if len(groups[key]) >= 2:
+            dropped += 1
+            continue
+        groups[key].append(i)
+    return [(key, len(group), sum(group)) for key, group in sorted(groups.items())], dropped
+
+
+def none_or_a_row(x):
+    best = None
+    for value in x.tolist():
+        row = x * value
+        if row.sum() > 1 and (best is None or row[0] > best[0]):
+            best = row + 1
+    return best
+
+
+def none_or_a_pair(x):
+    best = None
+    for i, value in enumerate(x.tolist()):
+        if value > 0 and (best is None or value > best[1]):
+            best = (i, value)
+    return best
+
+
+def none_or_a_list(x):
+    found = None
+    for i, value in enumerate(x.tolist()):
+        if value > 1:
+            found = [i]
+        elif value > 0 and found is not None:
+            found.append(i)
+        elif value < -1:
+            found = None
+    return None if found is None else (len(found), sum(found))
+
+
+def none_or_a_place(x):
+    start, quiet, mode, lengths = None, 0, "idle", []
+    for i, value in enumerate(x.tolist()):
+        if start is None:
+            if value > 0:
+                start, quiet, mode = i, 0, "on"
+            continue
+        if value < 0:
+            quiet, mode = quiet + 1, "quiet"
+            if quiet >= 2:
+                lengths.append(i - start)
+                start, mode = None, "idle"
+        else:
+            quiet, mode = 0, "on"
+    return lengths, start, mode
+
+
+def one_list_by_two_names(x):
+    first, second = [], None
+    if x[0] > 0:
+        second = first
+    elif x[1] > 0:
+        second = [7]
+    if second is not None:
+        second.append(1)
+    if x[2] > 0:
+        first.append(5)
+    return len(first), sum(first), None if second is None else sum(second)
+
+
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [
+        (lists_under_keys, 2500),
+        (none_or_a_row, 250),
+        (none_or_a_pair, 250),
+        (none_or_a_list, 500),
+        (none_or_a_place, 600),
+        (one_list_by_two_names, 200),
+    ],
+)
+def test_one_of_few_things(function, most):
+    rows = (
+        [1, 2, -1, 1, 1, 2],
+        [-1, -1, -1, -1, -1, -2],
+        [-2, 3, 3, 3, -1, 3],
+        [2, 1, -3, 4, 5, 6],
+    )
+    inputs = [torch.tensor(row) for row in rows]
+    check(function, *inputs)
+    twice = torch.cat([inputs[0], inputs[1]])
+    check(function, twice)
+    assert items(function, inputs[0])[0] < most
+    assert items(function, twice)[0] < 4 * most  # and not ever more
+
+
+def made_on_ways_that_stay_apart(x):
+    if x[0] > 0:
+        rows, holder = iter([x * 2, x * 3]), Holder(2)
+    else:
+        rows, holder = iter([x]), None
+    total = x + 1 if x[1] > 0 else x
+    for row in rows:
+        total = total + row
+    return total if holder is None else total * holder.left
+
+
+def test_an_object_of_some_ways_is_none_of_the_others():
+    check(made_on_ways_that_stay_apart, *map(torch.tensor, ([1.0, 2], [-1.0, 2], [1.0, -2])))
