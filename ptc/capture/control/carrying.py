@@ -435,13 +435,13 @@ class Carried:
         own = {str(bind.symbol) for bind in vm.bindings_of(now)} if form else set()
         pairs = list(zip(now.fake.shape, left.fake.shape, strict=True))
         keeps = [
-            vm.same_size(a, b) or (str(a) in own and (vm.least(a) == 0 or self._positive(a, b)))
+            vm.same_size(a, b) or (str(a) in own and self._least(b) >= vm.least(a))
             for a, b in pairs
         ]
         if form and all(keeps):
             return None
         shape = [
-            a if keep and str(a) not in own else vm.new_size(int(self._positive(a, b)))
+            a if keep and str(a) not in own else vm.new_size(self._least_of_both(a, b, form))
             for keep, (a, b) in zip(keeps, pairs, strict=True)
         ]
         result = vm.new_tensor(shape, now.fake.dtype, now.fake.device)
@@ -450,14 +450,15 @@ class Carried:
         return result
 
     def _least(self, left: Any) -> int:
+        """What a size is at least after each iteration."""
         assert self._again is not None
-        return int(facts_of(self.vm, self._again).positive(expression_of(left)))
+        return facts_of(self.vm, self._again).at_least(expression_of(left))
 
-    def _positive(self, before: Any, left: Any) -> bool:
-        """Whether a size is at least 1 before the loop, and after each iteration then, too."""
-        assert self._again is not None
-        after = facts_of(self.vm, self._again)
-        return self.vm.facts.positive(expression_of(before)) and after.positive(expression_of(left))
+    def _least_of_both(self, before: Any, left: Any, again: bool) -> int:
+        """The same, before the loop as well. `again`: a bound that was assumed did not hold, and
+        may be lower each time."""
+        least = min(self.vm.facts.at_least(expression_of(before)), self._least(left))
+        return min(least, 1) if again else least
 
     def _lengthens(self, now: Value, left: Value) -> bool:
         """Whether a tuple has another length after each iteration, also behind the first ones."""

@@ -18,7 +18,7 @@ from sympy.core.relational import Relational
 from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from ptc.capture.control.linear import at_least_zero, linear
+from ptc.capture.control.linear import at_least_zero, linear, smallest
 from ptc.capture.fakes import Fakes
 from ptc.capture.journal import Journal
 
@@ -74,9 +74,12 @@ class Facts:
         """The lower bound of a symbol on this path."""
         return self._consequences().range(symbol).lower
 
-    def positive(self, size: Any) -> bool:
-        """Whether a size is known to be at least 1."""
-        return self._consequences().nonnegative(size - 1)
+    def at_least(self, size: Any) -> int:
+        """A number that a size is known not to be below, 0 if nothing is known of it."""
+        known = self._consequences()
+        form = linear(_expanded(size))
+        least = 0 if form is None else smallest(form, known.range)[0]
+        return max(least, int(known.nonnegative(size - 1)))
 
     def _consequences(self) -> _Consequences:
         content = tuple(self.table.items())

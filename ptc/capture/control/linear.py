@@ -52,7 +52,7 @@ def at_least_zero(
     """Whether a sum is at least 0, by the ranges of its symbols and at most so many sums that are
     known to be: what one of them leaves is looked at further where it leaves less of the symbol
     that makes the sum smallest."""
-    bound, lowest = _smallest(form, range_of)
+    bound, lowest = smallest(form, range_of)
     if bound >= 0:
         return True
     for its in known if most else ():
@@ -70,7 +70,7 @@ def _has_part(form: Linear, part: Linear, symbol: Any) -> bool:
     return mine >= its > 0 or mine <= its < 0
 
 
-def _smallest(form: Linear, range_of: Callable[[Any], Any]) -> tuple[int, Any]:
+def smallest(form: Linear, range_of: Callable[[Any], Any]) -> tuple[int, Any]:
     """The least value with each symbol in its range, and the symbol that has the lowest part in
     it."""
     bound, lowest, least = form.constant, None, 0

@@ -414,8 +414,8 @@ class Merger:
                 facts.same(wanted, one) for one, facts in zip(expressions, known, strict=True)
             ):
                 return size
-        least = all(facts.positive(one) for one, facts in zip(expressions, known, strict=True))
-        return vm.new_size(int(least))
+        least = (facts.at_least(one) for one, facts in zip(expressions, known, strict=True))
+        return vm.new_size(min(least))
 
     def _choice(self, values: list[Value]) -> Value:
         """A choice; equal alternatives are one, so that loops come to an end."""

@@ -255,7 +255,7 @@ class JoinedEnds:
             return sizes[0]
         known = [facts_of(vm, self._states[end.arm]) for end in ends]
         pairs = zip(known, map(expression_of, sizes), strict=True)
-        return vm.new_size(int(all(facts.positive(size) for facts, size in pairs)))
+        return vm.new_size(min(facts.at_least(size) for facts, size in pairs))
 
     def _choice(self, ends: Sequence[End]) -> Value | None:
         """Which of several, and those of one kind as one."""

@@ -91,9 +91,26 @@ def one_of_two_kinds(x: Tensor) -> Any:
     return found[0].sum() + found[1] if isinstance(found, tuple) else found
 
 
+def state_that_grows(x: Tensor) -> Any:
+    state = torch.zeros(2)
+    for i in range(int(x[0])):
+        state = state.clone()
+        state[:2] += x[:2]
+        if x[i % 4] > 0:
+            state = torch.cat([state, x[1:3]])
+    return state
+
+
+def state_that_shrinks(x: Tensor) -> Any:
+    state = torch.arange(12.0)
+    for i in range(int(x[0])):
+        state = state[1:] + x[1] if x[i % 4] > 0 else state[2:] - i
+    return state
+
+
 PROGRAMS = [
     cached, cached_or_not, rows_of_several_sizes, list_of_one_way, list_of_tensors_of_one_way,
-    one_of_two_kinds,
+    one_of_two_kinds, state_that_grows, state_that_shrinks,
 ]  # fmt: skip
 
 
