@@ -66,6 +66,11 @@ class Raised(Exception):
         super().__init__(value)
         self.value = value
 
+    def is_a(self, classes: type | tuple[type, ...]) -> bool:
+        """Whether a handler of these classes takes the exception, or one that data decides."""
+        kinds = getattr(self.value, "alternatives", (self.value,))
+        return any(issubclass(kind.cls, classes) for kind in kinds)
+
 
 class NotConstant(Exception):
     """A constant was asked of a value that has none."""

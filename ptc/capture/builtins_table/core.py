@@ -84,9 +84,10 @@ def _getattr(vm: Machine, obj: Value, name: Value, default: Value | None = None)
     if default is None:
         return vm.getattr(obj, text)
     try:
-        found = vm.getattr_or_none(obj, text)
+        with vm.catching(AttributeError):
+            found = vm.getattr_or_none(obj, text)
     except Raised as raised:
-        if not issubclass(raised.value.cls, AttributeError):
+        if not raised.is_a(AttributeError):
             raise
         found = None
     if found is None:

@@ -267,9 +267,10 @@ def _close(vm: Machine, self: Value) -> None:
     if generator.state == GeneratorValue.FINISHED:
         return
     try:
-        yielded = generator.throw(vm, vm.exception(GeneratorExit).value)
+        with vm.catching(GeneratorExit, StopIteration):
+            yielded = generator.throw(vm, vm.exception(GeneratorExit).value)
     except Raised as raised:
-        if issubclass(raised.value.cls, (GeneratorExit, StopIteration)):
+        if raised.is_a((GeneratorExit, StopIteration)):
             return
         raise
     if yielded is not None:

@@ -8,7 +8,6 @@ there, at the end of an iteration what the iteration left.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
@@ -16,6 +15,7 @@ from ptc.capture.control import entries, lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.carried_choices import MOST_PEELED, CarriedChoices, lasting
 from ptc.capture.control.carried_entries import CarriedEntries
+from ptc.capture.control.carried_frames import Location, suspended
 from ptc.capture.control.carried_lists import CarriedLists, Uncarriable
 from ptc.capture.control.handles import (
     HandleValue,
@@ -46,19 +46,6 @@ from ptc.graph.symbols import expression_of
 if TYPE_CHECKING:
     from ptc.capture.control.loops import LoopContext
     from ptc.capture.control.machine import ControlMachine
-
-
-@dataclass(slots=True)
-class Location:
-    """A location: how it is read in a state, and written in the machine."""
-
-    key: Hashable
-    what: str
-    read: Callable[[State | None], Any]
-    write: Callable[[Any], None]
-    form: Value
-    initial: Any
-    may_be_lost: bool = False  # as nothing tells whether it is asked for again
 
 
 class Carried:
@@ -322,6 +309,8 @@ class Carried:
                 return
             for position, item in enumerate(before):
                 yield self._list_location(key, place, position, item)
+        elif before[0] == content[0] and before[3] == content[3]:
+            yield from suspended(self.vm, key, place.owner, before, content)
         else:
             raise Uncarriable(self.context, "a generator that runs")
 

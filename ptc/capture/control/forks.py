@@ -13,17 +13,17 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import EXIT, place_flow
-from ptc.capture.control import entries
+from ptc.capture.control import entries, passing
 from ptc.capture.control.loops import at_header
 from ptc.capture.control.merging import Merger, Unmergeable
 from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.states import Exit, Outcome, Point, State, enter, here, take
 from ptc.capture.errors import GraphBreak, NotConstant, Raised
 from ptc.capture.interpreter import calls
-from ptc.capture.interpreter.frame import Frame
+from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.interpreter.machine import MAX_INSTRUCTIONS, RETURNED
 from ptc.capture.values.base import Value
-from ptc.graph.control import Body, If, NumberKind, NumberVar, Raise, Switch
+from ptc.graph.control import Body, If, NumberKind, NumberVar, Switch
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -119,10 +119,39 @@ def _step(
     vm: ControlMachine, frame: Frame, thrown: Raised | None, stops: Stops
 ) -> Exit | Outcome | None:
     """Run one instruction. None: on to the next."""
-    vm.prepare_steps(frame, frame.instructions[frame.ip])
-    before, mark = frame.save(), here(vm)
-    outer, vm.attempt = vm.attempt, Attempt(vm.answers, vm.emitted_effects)
+    try:
+        vm.prepare_steps(frame, frame.instructions[frame.ip])
+    except SplitExit:
+        raise not_followed() from None
+    before, mark, body = frame.save(), here(vm), vm.writer.body
+    caller = passing.Instruction(frame, mark, vm.handled, len(vm.catchers))
+    outer, vm.attempt = vm.attempt, Attempt(vm.answers, vm.emitted_effects, caller)
     vm.answers = ()
+    end: Exit | Outcome | None
+    try:
+        end = _run(vm, frame, thrown, stops, before, mark)
+    except Dead:
+        if not caller.thrown:
+            raise
+        end = {}
+    except Raised as raised:
+        if not caller.thrown:
+            raise
+        frame.returned = raised.value
+        end = RAISE
+    finally:
+        vm.attempt = outer
+    return _with_thrown(vm, caller, end, before, body) if caller.thrown else end
+
+
+def _run(
+    vm: ControlMachine,
+    frame: Frame,
+    thrown: Raised | None,
+    stops: Stops,
+    before: SavedFrame,
+    mark: Point,
+) -> Exit | Outcome | None:
     index = frame.ip
     try:
         if thrown is not None:
@@ -132,6 +161,9 @@ def _step(
         if vm.instructions_run > MAX_INSTRUCTIONS // 20:
             raise GraphBreak("PTC-B017", "capture runs for too long")
         instruction = frame.instructions[index]
+        step = vm.step_of(frame, instruction)
+        if step is not None:
+            return step(stops, mark)
         vm.prepare_operands(frame, instruction)
         stop = frame.handlers[index](vm, frame, instruction)
         if frame.stack:
@@ -172,8 +204,31 @@ def _step(
         if not stopped.stack:  # before the frames go back to where an arm began
             stopped.stack = vm.stack_locations()
         raise
-    finally:
-        vm.attempt = outer
+
+
+def _with_thrown(
+    vm: ControlMachine,
+    caller: passing.Instruction,
+    end: Exit | Outcome | None,
+    before: SavedFrame,
+    body: Body,
+) -> Outcome:
+    """The ways on which an instruction came to an end, and those on which it raised before."""
+    frame, mark = caller.frame, caller.mark
+    if not isinstance(end, dict):
+        if end is None:
+            end = Exit("at", audible(place_flow(frame.code), frame, frame.ip))
+        end = {end: take(vm, mark, frame, end)}
+        vm.journal.rollback(mark.position)
+    vm.handled = caller.handled
+    vm.writer.go_on_in(body)
+    parts = [end]
+    for state in caller.thrown:
+        frame.restore(before)
+        frame.ip += 1
+        parts.append(_ended(vm, frame, mark, RAISE, state))
+    frame.restore(before)
+    return united(vm, frame, parts)
 
 
 Answer = tuple[tuple[Any, ...], int]
@@ -182,10 +237,16 @@ Answer = tuple[tuple[Any, ...], int]
 class Attempt:
     """One run of an instruction: the answers it was given, and how many it has used."""
 
-    __slots__ = ("answers", "generators", "items", "used")
+    __slots__ = ("answers", "caller", "generators", "items", "used")
 
-    def __init__(self, answers: tuple[Answer, ...], items: int) -> None:
+    def __init__(
+        self,
+        answers: tuple[Answer, ...],
+        items: int,
+        caller: passing.Instruction | None = None,
+    ) -> None:
         self.answers = answers
+        self.caller = caller
         self.generators: list[CodeType] = []  # that gave it a value
         self.used = 0
         self.items = items
@@ -291,7 +352,7 @@ def _arm_outcome(
     except Dead:
         return {}
     except Raised as raised:
-        if vm.caught_outside(frame):
+        if vm.caught_outside(frame, raised):
             frame.returned = raised.value
             return {RAISE: take(vm, mark, frame, RAISE)}
         vm.emit_raise(raised)
@@ -430,16 +491,7 @@ def _continue(
     """Run on from one of several ends: inside the arm where it lies, or in an arm of its own that
     asks for it."""
     state = outcome[end]
-    if len(state.leaves) == 1:
-        body = state.leaves[0]
-    else:
-        go = NumberVar(vm.writer.name("n"), NumberKind.BOOL)
-        for other, its in outcome.items():
-            for leaf in its.leaves:
-                if not (leaf.items and isinstance(leaf.items[-1], Raise)):
-                    vm.assign_at_end(leaf, go, other == end)
-        body = Body()
-        vm.writer.add(If(go, body, Body(), None, "continue"))
+    body = passing.body_of(vm, end, outcome)
     return run_arm(
         vm, frame, body,
         lambda: resume(vm, frame, state), lambda: advance(vm, frame, stops), state.began,
@@ -459,39 +511,46 @@ def _split(
     """A call that returns in one arm and raises in another."""
     instruction = frame.instructions[frame.ip - 1]
     if not instruction.opname.startswith("CALL") or not vm.called_directly():
-        raise GraphBreak(
-            "PTC-B006",
-            "a function that raises depending on data is called by a library function or an "
-            "operator, and the exception is caught",
-            "call it in a statement of its own",
-        )
+        raise not_followed()
     outcome: Outcome = {}
-    now = vm.journal.mark()
-    following = frame.save()
-    flow = place_flow(frame.code)
     for end, state in split.outcome.items():
-        enter_outer(vm, state)
-        value: Value = state.returned  # type: ignore[assignment]
-        at = EXIT
-        if end.kind == "return":
-            frame.push(value)
-            at = frame.ip
-        elif vm.unwind(frame, Raised(value)):
-            at = frame.ip
-        place = _audible(flow, frame, at)
-        kind = Exit("at", place) if place != EXIT else RAISE
-        if kind is RAISE:
-            frame.returned = value
-        new = take(vm, mark, frame, kind)
-        outcome[kind] = replace(new, leaves=state.leaves, pending=state.pending)
-        vm.journal.rollback(now)
-        frame.restore(following)
+        outcome |= _ended(vm, frame, mark, end, state)
     vm.journal.rollback(mark.position)
     frame.restore(before)
     return outcome
 
 
-def _audible(flow: Any, frame: Frame, index: int) -> int:
+def not_followed() -> GraphBreak:
+    return GraphBreak(
+        "PTC-B006",
+        "a function that raises depending on data is called by a library function or an "
+        "operator, and the exception is caught",
+        "call it in a statement of its own",
+    )
+
+
+def _ended(vm: ControlMachine, frame: Frame, mark: Point, end: Exit, state: State) -> Outcome:
+    """What comes of an instruction where a call in it has returned or raised."""
+    now, following = vm.journal.mark(), frame.save()
+    enter_outer(vm, state)
+    value: Value = state.returned  # type: ignore[assignment]
+    at = EXIT
+    if end.kind == "return":
+        frame.push(value)
+        at = frame.ip
+    elif vm.unwind(frame, Raised(value)):
+        at = frame.ip
+    place = audible(place_flow(frame.code), frame, at)
+    kind = Exit("at", place) if place != EXIT else RAISE
+    if kind is RAISE:
+        frame.returned = value
+    new = take(vm, mark, frame, kind)
+    vm.journal.rollback(now)
+    frame.restore(following)
+    return {kind: replace(new, leaves=state.leaves, pending=state.pending)}
+
+
+def audible(flow: Any, frame: Frame, index: int) -> int:
     """The first place at or behind an instruction."""
     while index != EXIT and index not in flow.place:
         instruction = frame.instructions[index]

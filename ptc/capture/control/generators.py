@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import Instruction
-from ptc.capture.control.forks import Dead
+from ptc.capture.control.forks import Dead, Stops
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin, find_handler
 from ptc.capture.interpreter.frame import Frame
@@ -42,8 +42,20 @@ class Each:
     function: Value
 
 
-#: What a generator is run for: a list for all that it yields, the truth that ends it, or the above.
-Wanted = Value | bool | First | Each
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The loop that a generator is run for, see `driving`: its frame, the instruction that asks for
+    values, where an iteration ends, and the exception that is being handled around it."""
+
+    frame: Frame
+    header: int
+    stops: Stops
+    handled: Value | None
+
+
+#: What a generator is run for: a list for all that it yields, the truth that ends it, the above, or
+#: a loop.
+Wanted = Value | bool | First | Each | Loop
 
 
 def is_collected(vm: ControlMachine, generator: GeneratorValue) -> bool:
@@ -111,8 +123,18 @@ def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     vm.collecting[frame] = found
     vm.journal.record(frame.restore, frame.save())
     vm.journal.assign(generator, "state", GeneratorValue.FINISHED)
+
+    def refuse() -> None:
+        vm.state.found.driven.add(frame.code)
+        raise GraphBreak(
+            "PTC-B006",
+            f"{generator.describe()} goes different ways depending on data, and prints or raises",
+            "print, or test for errors, in the loop over it",
+        )
+
     try:
-        vm.execute(frame)
+        with vm.catching(left=refuse):
+            vm.execute(frame)
     except Dead:
         raise GraphBreak(
             "PTC-B006",
@@ -122,11 +144,7 @@ def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     finally:
         del vm.collecting[frame]
     if vm.told_outside != said:
-        raise GraphBreak(
-            "PTC-B006",
-            f"{generator.describe()} goes different ways depending on data, and prints or raises",
-            "print, or test for errors, in the loop over it",
-        )
+        refuse()
     return found
 
 
@@ -150,6 +168,7 @@ def take(vm: ControlMachine, frame: Frame) -> int | None:
             frame.pop()
             vm.call(function, [value])
         case _:
+            assert isinstance(found, Value)
             frame.pop()
             vm.call(vm.getattr(found, "append"), [value])
     frame.push(ConstantValue(None))
@@ -179,6 +198,13 @@ _TAKES_ALL: dict[int, int] = {
 } | {id(str.join): 1}  # fmt: skip
 #: Those that are traced for lists, but not for what else may be iterated over.
 _TAKES_LISTS = {id(str.join)}
+_EXTENDS = {
+    id(function): data_lists.extend_by_generator
+    for function in (list.extend, collections.deque.extend)
+} | {
+    id(function): data_lists.added_generator
+    for function in (list.__iadd__, collections.deque.__iadd__)
+}
 _TRUTHS = {id(any): data_lists.any_yielded, id(all): data_lists.all_yielded}
 _EXTREMES = {id(min): data_lists.smallest_yielded, id(max): data_lists.largest_yielded}
 
@@ -215,6 +241,8 @@ def taking_call(
         return vm.call(vm.wrap_fixed(data_lists.filtered), args)
     if function is next and args:
         return _next(vm, vm.settle(args[0]), args[1:])
+    if id(function) in _EXTENDS and len(args) == 2:
+        return _extended(vm, _EXTENDS[id(function)], args[0], vm.settle(args[1]))
     place = 0 if id(function) in _TRUTHS else _TAKES_ALL.get(id(function))
     if place is None or len(args) <= place:
         return None
@@ -242,6 +270,13 @@ def taking_call(
             return vm.call(vm.wrap_fixed(polyfill), [value], kwargs)
     rest = CallWithout(vm.wrap_fixed(function), args[:place], args[place + 1 :], kwargs)
     return vm.call(vm.wrap_fixed(data_lists.taken), [rest, value])
+
+
+def _extended(vm: ControlMachine, polyfill: Any, target: Value, value: Value) -> Value | None:
+    """A list gets what a generator yields; None for all others."""
+    if not isinstance(value, GeneratorValue) or not is_collected(vm, value):
+        return None
+    return None if _is_resumed(vm, value) else vm.call(vm.wrap_fixed(polyfill), [target, value])
 
 
 def _next(vm: ControlMachine, value: Value, default: list[Value]) -> Value | None:

@@ -22,6 +22,7 @@ from ptc.capture.control import (
     arithmetic,
     data_sizes,
     dict_methods,
+    driving,
     effects,
     elements,
     entries,
@@ -35,6 +36,7 @@ from ptc.capture.control import (
     list_tensors,
     lists,
     operands,
+    passing,
     reading,
     sized,
     sorting,
@@ -66,7 +68,6 @@ from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.fakes import Fakes
 from ptc.capture.interpreter.calls import find_handler
 from ptc.capture.interpreter.frame import Frame
-from ptc.capture.interpreter.machine import RETURNED, YIELDED
 from ptc.capture.values.base import Value
 from ptc.capture.values.callables import FunctionValue, LostValue
 from ptc.capture.values.choices import MISSING, may_be_missing
@@ -148,6 +149,8 @@ class ControlMachine(Histories):
     prepare_steps = elements.prepare
     prepare_operands = operands.prepare
     settle = operands.settle
+    step_of = driving.step_of
+    caught_outside = passing.caught_outside
     emit_raise = effects.emit_raise
     not_supported = effects.not_supported
     print = effects.print_call
@@ -208,7 +211,11 @@ class ControlMachine(Histories):
             outermost = len(self.frames) == 1 and self.state.known.splits
             end = run_apart(self, frame) if outermost else advance(self, frame, Stops(), thrown)
             if not isinstance(end, dict):
-                return RETURNED if end.kind == "return" else YIELDED
+                return passing.ended(self, frame, end, outer.caller)
+            if not passing.is_called_directly(self, frame):
+                only = passing.let_through(self, frame, end, outer.caller)
+                if only is not None:
+                    return passing.ended(self, frame, only, outer.caller)
             if any(one.kind == "yield" for one in end):
                 self.state.found.collected.add(frame.code)
                 raise GraphBreak("PTC-B006", "a generator goes different ways depending on data")
@@ -228,15 +235,6 @@ class ControlMachine(Histories):
     @property
     def emitted_effects(self) -> int:
         return self.writer.effects
-
-    def caught_outside(self, frame: Frame) -> bool:
-        """Whether a frame around this one has a handler for what it raises."""
-        for outer in self.frames:
-            if outer is frame:
-                return False
-            if outer.instructions[max(outer.ip - 1, 0)].handler is not None:
-                return True
-        return False
 
     def called_directly(self) -> bool:
         """Whether the frame's instruction has nothing left to do but to push a call's result."""

@@ -164,6 +164,10 @@ class Merger:
         """The frame of a generator that stands at one place in all arms. One that does not is lost:
         most are dropped with the call that they were made for."""
         places = {content[0] for content in contents}
+        if frame in self.vm.frames:  # with a loop over a generator, see `driving`
+            if len(places) != 1:
+                raise Unmergeable("the arms leave a loop at different places")
+            return self._saved(frame, contents)
         if len(places) == 1 and LOST not in places and max(places) < len(frame.instructions):
             try:
                 return self._saved(frame, contents)

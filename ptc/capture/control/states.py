@@ -142,7 +142,9 @@ def _place(undo: Any, args: tuple[Any, ...]) -> Place | None:
 def take(vm: ControlMachine, point: Point, frame: Frame, end: Exit) -> State:
     """The state now, relative to a point before."""
     cells = {
-        key: (place, place.read()) for key, place in changes(vm.journal, point.position).items()
+        key: (place, place.read())
+        for key, place in changes(vm.journal, point.position).items()
+        if place.owner is not frame  # which the state has as it is
     }
     saved = frame.save() if end.kind in ("at", "yield") else None
     returned = frame.returned

@@ -177,8 +177,13 @@ class Stores:
         missing from any."""
         making = _Making(klass)
         self._open.append(making)
+
+        def left() -> None:
+            self._may_lack(self._of(klass), making.made)
+
         try:
-            result = TorchMachine.instantiate(self._vm, klass, args, kwargs)
+            with self._vm.catching(left=left):
+                result = TorchMachine.instantiate(self._vm, klass, args, kwargs)
         except Raised:
             self._may_lack(self._of(klass), making.made)  # it may be known by another name
             raise

@@ -206,6 +206,11 @@ class Writer:
                 del table[key]  # type: ignore[arg-type]
         block.graph.erase_node(node)
 
+    def go_on_in(self, body: Body) -> None:
+        """Write to another body from here on."""
+        self.flush()
+        self.body = body
+
     @contextmanager
     def inside(self, body: Body) -> Iterator[None]:
         """Write to another body. A block is not continued across."""

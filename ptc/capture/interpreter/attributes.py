@@ -122,9 +122,10 @@ def _call_getattr(
 ) -> Value | None:
     func = class_attribute_value(vm, method[0], method[1], method[0].__name__)
     try:
-        return vm.call(func, [obj, ConstantValue(name)])
+        with vm.catching(AttributeError):
+            return vm.call(func, [obj, ConstantValue(name)])
     except Raised as raised:
-        if issubclass(raised.value.cls, AttributeError):
+        if raised.is_a(AttributeError):
             vm.pending_attribute_error = raised
             return None
         raise
@@ -214,11 +215,14 @@ def _call_property(vm: Machine, raw: property, owner: type, obj: Value, name: st
     else:
         namespace = AttributeSource(fixed(owner, owner.__name__), "__dict__")
         getter = vm.wrap(raw.fget, AttributeSource(item(namespace, name), "fget"))
+    fallback = python_special(obj.cls, "__getattr__")
+    caught = (AttributeError,) if fallback is not None else ()
     try:
-        return vm.call(getter, [obj])
+        with vm.catching(*caught):
+            return vm.call(getter, [obj])
     except Raised as raised:
         # Python tries __getattr__ when a property raises AttributeError
-        if issubclass(raised.value.cls, AttributeError) and python_special(obj.cls, "__getattr__"):
+        if raised.is_a(caught):
             vm.pending_attribute_error = raised
             return None
         raise
@@ -423,9 +427,10 @@ def attribute_error(vm: Machine, obj: Value, name: str) -> Raised:
 def hasattr_(vm: Machine, obj: Value, name: str) -> bool:
     """`hasattr(obj, name)`"""
     try:
-        found = getattr_or_none(vm, obj, name) is not None
+        with vm.catching(AttributeError):
+            found = getattr_or_none(vm, obj, name) is not None
     except Raised as raised:
-        if issubclass(raised.value.cls, AttributeError):
+        if raised.is_a(AttributeError):
             return False
         raise
     vm.pending_attribute_error = None

@@ -10,7 +10,8 @@ from __future__ import annotations
 import builtins
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ptc.capture.effects import Effects
@@ -59,6 +60,7 @@ class Machine:
         self.plain_classes: frozenset[type] = _PLAIN
         self.instructions_run = 0
         self.library_calls = 0  # handlers of library functions that are at work
+        self.catchers: list[tuple[tuple[type, ...], Callable[[], None] | None]] = []
         self.stop_value: Value | None = None  # of the StopIteration that `next` turned into None
         self._globals: dict[int, Globals] = {}
         self._builtins = Globals(_BUILTINS, trusted=True)
@@ -304,6 +306,18 @@ class Machine:
         frame.ip = handler.target
         return True
 
+    @contextmanager
+    def catching(
+        self, *classes: type[BaseException], left: Callable[[], None] | None = None
+    ) -> Iterator[None]:
+        """While a library function or an operator runs the program's code and handles these
+        exceptions; `left` is what it does where another one leaves it."""
+        self.catchers.append((classes, left))
+        try:
+            yield
+        finally:
+            self.catchers.pop()
+
     def resume_generator(
         self, frame: Frame, value: Value | None, exception: Value | None
     ) -> Value | None:
@@ -325,7 +339,8 @@ class Machine:
     def call_until_stop(self, function: Value, args: list[Value]) -> Value | None:
         """A call of a `__next__` written in Python; None when it raises StopIteration."""
         try:
-            return self.call(function, args)
+            with self.catching(StopIteration):
+                return self.call(function, args)
         except Raised as raised:
             value = raised.value
             if isinstance(value, ExceptionValue) and issubclass(value.cls, StopIteration):

@@ -76,6 +76,11 @@ def for_iter(vm: Machine, frame: Frame, ins: Instruction) -> None:
     if value is not None:
         frame.push(value)
         return
+    behind_loop(frame, ins)
+
+
+def behind_loop(frame: Frame, ins: Instruction) -> None:
+    """FOR_ITER has nothing more to go through."""
     frame.pop()
     assert ins.target is not None
     # 3.12 jumps past END_FOR, 3.13 past END_FOR and POP_TOP

@@ -73,6 +73,17 @@ def run_into(generator: Any, values: Any) -> None:
     raise AssertionError("never runs")
 
 
+def extend_by_generator(target: Any, generator: Any) -> None:
+    """`target.extend(generator)`: each value is there before the generator goes on."""
+    run_into(generator, target)
+
+
+def added_generator(target: Any, generator: Any) -> Any:
+    """`target += generator`"""
+    run_into(generator, target)
+    return target
+
+
 def run_until(generator: Any, wanted: bool) -> Any:
     """True if a generator yields something whose truth is this, as soon as it does, else None: a
     mark for the capture."""

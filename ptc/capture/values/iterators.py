@@ -250,9 +250,10 @@ class SentinelIterator(IteratorValue):
 
     def _item(self, vm: Machine) -> Value | None:
         try:
-            return vm.getitem(self.func, vm.const(self.produced))
+            with vm.catching(IndexError, StopIteration):
+                return vm.getitem(self.func, vm.const(self.produced))
         except Raised as raised:
-            if issubclass(raised.value.cls, (IndexError, StopIteration)):
+            if raised.is_a((IndexError, StopIteration)):
                 vm.journal.assign(self, "finished", True)
                 return None
             raise
@@ -317,11 +318,16 @@ class GeneratorValue(Value):
         vm.journal.record(frame.restore, frame.save())
         started = self.state == self.SUSPENDED
         vm.journal.assign(self, "state", self.RUNNING)
+
+        def finished() -> None:
+            vm.journal.assign(self, "state", self.FINISHED)
+
         try:
-            result = vm.resume_generator(frame, value if started else None, exception)
+            with vm.catching(StopIteration, left=finished):
+                result = vm.resume_generator(frame, value if started else None, exception)
         except Raised as raised:
             vm.journal.assign(self, "state", self.FINISHED)
-            if issubclass(raised.value.cls, StopIteration):
+            if raised.is_a(StopIteration):
                 error = vm.exception(RuntimeError, "generator raised StopIteration")
                 assert isinstance(error.value, ExceptionValue)
                 error.value.cause = error.value.context = raised.value
