@@ -1,4 +1,4 @@
-"""Loops over generators that data leads, and that print or raise on their way.
+"""Loops over generators that data leads.
 
 Such a generator is run from its beginning to its end, and each value that it yields goes at once
 through an iteration of the loop: `yield` runs the frame with the loop from the first instruction of
@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ptc.capture.code import Instruction, place_flow
-from ptc.capture.control.forks import RAISE, RETURN, Stops, audible, enter_outer, united
+from ptc.capture.control.forks import RAISE, Stops, audible, enter_outer, united
 from ptc.capture.control.generators import Loop
 from ptc.capture.control.states import Exit, Outcome, Point, enter, take
 from ptc.capture.errors import GraphBreak, Raised
@@ -27,6 +27,9 @@ from ptc.capture.values.iterators import GeneratorValue
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
+#: What ends are called of the frame with the loop, as ends of the generator.
+LEFT = "left "
+
 Step = Callable[[Stops, Point], Exit | Outcome | None]
 
 
@@ -35,7 +38,7 @@ def is_driven(vm: ControlMachine, value: object) -> bool:
     if not isinstance(value, GeneratorValue) or value.state != GeneratorValue.CREATED:
         return False
     code, known = value.frame.code, vm.state.known
-    return code in known.driven and code not in known.resumed and value.rest is None
+    return code in known.collected and code not in known.resumed | known.undriven
 
 
 def step_of(vm: ControlMachine, frame: Frame, instruction: Instruction) -> Step | None:
@@ -121,10 +124,11 @@ def _finish(
     if end.kind == "return":
         behind_loop(frame, instruction)
         return None
-    if end.kind == "left":
+    kind = end.kind.removeprefix(LEFT)
+    if kind == "at":
         return None
     frame.returned = generator.frame.returned
-    return RETURN if end.kind == "left return" else RAISE
+    return Exit(kind, end.place)
 
 
 def _landed(vm: ControlMachine, frame: Frame, finish: Callable[[], Exit | None]) -> Exit:
@@ -145,6 +149,7 @@ def _iteration(
 ) -> Exit | Outcome | None:
     """`yield`: an iteration of the loop."""
     if vm.handled is not loop.handled:
+        vm.state.found.undriven.add(inner.code)
         raise _refusal(inner, "yields while it handles an exception")
     frame = loop.frame
     value = inner.pop()
@@ -187,24 +192,24 @@ def _asked(vm: ControlMachine, inner: Frame, loop: Loop, asked: object, end: Exi
         frame.ip = loop.header
         inner.push(ConstantValue(None))
         return None
-    if inner.instructions[inner.ip - 1].handler is not None:
-        raise _refusal(inner, "is left in a `try`")
     if end.kind == "yield":
         vm.state.found.collected.add(frame.code)
-        raise _refusal(inner, "is gone through by another one")
+        raise _refusal(inner, "another generator goes through it")
+    if inner.instructions[inner.ip - 1].handler is not None:
+        vm.state.found.undriven.add(inner.code)
+        raise _refusal(inner, "is left in a `try`")
     if end.kind == "at":
         frame.ip = end.place
-        return Exit("left", end.place)
+        return Exit(LEFT + end.kind, end.place)
     returned = frame.returned
     frame.restore(asked)  # type: ignore[arg-type]
     inner.returned = returned
-    return Exit(f"left {end.kind}")
+    return Exit(LEFT + end.kind, end.place)
 
 
 def _refusal(inner: Frame, what: str) -> GraphBreak:
     return GraphBreak(
         "PTC-B006",
-        f"generator {inner.code.co_qualname} goes different ways depending on data, prints or "
-        f"raises, and {what}",
-        "make a list of what it yields, or print and raise outside of it",
+        f"generator {inner.code.co_qualname} goes different ways depending on data, and {what}",
+        "go through it in a loop that does not leave it",
     )

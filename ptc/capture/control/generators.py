@@ -125,7 +125,6 @@ def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:
     vm.journal.assign(generator, "state", GeneratorValue.FINISHED)
 
     def refuse() -> None:
-        vm.state.found.driven.add(frame.code)
         raise GraphBreak(
             "PTC-B006",
             f"{generator.describe()} goes different ways depending on data, and prints or raises",
@@ -205,6 +204,7 @@ _EXTENDS = {
     id(function): data_lists.added_generator
     for function in (list.__iadd__, collections.deque.__iadd__)
 }
+_GOES_THROUGH = {enumerate: data_lists.numbered, map: data_lists.mapped, iter: None}
 _TRUTHS = {id(any): data_lists.any_yielded, id(all): data_lists.all_yielded}
 _EXTREMES = {id(min): data_lists.smallest_yielded, id(max): data_lists.largest_yielded}
 
@@ -241,6 +241,10 @@ def taking_call(
         return vm.call(vm.wrap_fixed(data_lists.filtered), args)
     if function is next and args:
         return _next(vm, vm.settle(args[0]), args[1:])
+    if function in _GOES_THROUGH and args:
+        found = _going_through(vm, function, args, kwargs)
+        if found is not None:
+            return found
     if id(function) in _EXTENDS and len(args) == 2:
         return _extended(vm, _EXTENDS[id(function)], args[0], vm.settle(args[1]))
     place = 0 if id(function) in _TRUTHS else _TAKES_ALL.get(id(function))
@@ -270,6 +274,24 @@ def taking_call(
             return vm.call(vm.wrap_fixed(polyfill), [value], kwargs)
     rest = CallWithout(vm.wrap_fixed(function), args[:place], args[place + 1 :], kwargs)
     return vm.call(vm.wrap_fixed(data_lists.taken), [rest, value])
+
+
+def _going_through(
+    vm: ControlMachine, function: Any, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """What goes through a generator step by step, written in Python; None for all others."""
+    values = [vm.settle(arg) for arg in args]
+    place = 1 if function is map else 0
+    value = values[place] if len(values) > place else None
+    if not isinstance(value, GeneratorValue) or not is_collected(vm, value):
+        return None
+    if _is_resumed(vm, value) or value.frame.code in vm.state.known.undriven:
+        return None
+    if function is iter:
+        return value if len(values) == 1 else None
+    if function is map and len(values) > 2:
+        return None
+    return vm.call(vm.wrap_fixed(_GOES_THROUGH[function]), values, kwargs)
 
 
 def _extended(vm: ControlMachine, polyfill: Any, target: Value, value: Value) -> Value | None:

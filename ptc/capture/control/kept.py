@@ -64,17 +64,17 @@ if TYPE_CHECKING:
 class Kept:
     """What one capture found, for the next: forms by attribute, names of replaced buffers, and of
     weights that are written in place, generators that are run to their end at once, those of them
-    whose rest is asked for after some of it was, and those that print or raise, sizes of inputs (by
-    name, with the size) that are taken apart at the start, elements of lists by the place where
-    they are made, whether all lists in lists are references, and classes whose objects are in a
-    store, with what they have by each name. `found` counts forms and elements."""
+    whose rest is asked for after some of it was, and those that a loop leaves in a `try`, sizes of
+    inputs (by name, with the size) that are taken apart at the start, elements of lists by the
+    place where they are made, whether all lists in lists are references, and classes whose objects
+    are in a store, with what they have by each name. `found` counts forms and elements."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
     written: set[str] = field(default_factory=set[str])
     collected: set[CodeType] = field(default_factory=set[CodeType])
     resumed: set[CodeType] = field(default_factory=set[CodeType])
-    driven: set[CodeType] = field(default_factory=set[CodeType])
+    undriven: set[CodeType] = field(default_factory=set[CodeType])
     splits: dict[tuple[str, int], None] = field(default_factory=dict[tuple[str, int], None])
     elements: dict[Hashable, Element | None] = field(
         default_factory=dict[Hashable, "Element | None"]
@@ -121,14 +121,14 @@ class Kept:
 
     def size(self) -> int:
         sets = (
-            self.buffers, self.written, self.collected, self.resumed, self.driven, self.splits,
+            self.buffers, self.written, self.collected, self.resumed, self.undriven, self.splits,
         )  # fmt: skip
         return self.found + sum(map(len, sets))
 
     def copy(self) -> Kept:
         return Kept(
             dict(self.forms), set(self.buffers), set(self.written), set(self.collected),
-            set(self.resumed), set(self.driven), dict(self.splits), dict(self.elements),
+            set(self.resumed), set(self.undriven), dict(self.splits), dict(self.elements),
             self.by_reference, {klass: dict(known) for klass, known in self.stores.items()},
             self.found,
         )  # fmt: skip

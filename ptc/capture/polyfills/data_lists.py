@@ -186,6 +186,19 @@ def _passing(function: Any, iterator: Any) -> Any:
             yield value
 
 
+def numbered(iterable: Any, start: Any = 0) -> Any:
+    """`enumerate(iterable, start)`"""
+    for value in iterable:
+        yield start, value
+        start += 1
+
+
+def mapped(function: Any, iterable: Any) -> Any:
+    """`map(function, iterable)`"""
+    for value in iterable:
+        yield function(value)
+
+
 def any_yielded(generator: Any) -> bool:
     return run_until(generator, True) is not None
 

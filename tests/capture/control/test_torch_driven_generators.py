@@ -1,4 +1,4 @@
-"""Loops over generators that data leads, and that print or raise between what they yield."""
+"""Loops over generators that data leads, also where they print or raise between what they yield."""
 
 from __future__ import annotations
 
@@ -174,9 +174,69 @@ def extended(x: Row) -> Any:
     return found, kept
 
 
+def silent(x: Row, limit: list[float]) -> Iterator[float]:
+    for v in x.tolist():
+        if v > limit[0]:
+            yield v
+
+
+def is_not_ahead(x: Row) -> Any:
+    limit = [0.0]
+    rises = 0
+    for v in silent(x, limit):
+        limit[0] = v + 0.5
+        rises += 1
+    places = []
+    for i, v in enumerate(silent(x, limit), 1):
+        limit[0] = v - 3
+        places.append((i, v))
+    for v in (-w for w in silent(x, limit)):
+        limit[0] -= v
+    for v in map(abs, silent(x, limit)):
+        limit[0] = v * 2
+    for v in filter(lambda w: w != 5, silent(x, limit)):
+        limit[0] = v
+    return rises, places, limit
+
+
+def doubled(v: float) -> float:
+    print("doubled", v)
+    return v * 2
+
+
+def goes_through_several(x: Row) -> Any:
+    total = 0.0
+    for i, v in enumerate(told(x.tolist())):
+        print(i, v)
+        total += i * v
+        if i > 1:
+            break
+    for v in map(doubled, told(x.tolist())):
+        total += v
+    for v in filter(lambda w: w < 4, (w - 1 for w in told(x.tolist()))):
+        total -= v
+    return total
+
+
+def left_in_a_try(x: Row) -> Any:
+    def numbers() -> Iterator[float]:
+        with torch.enable_grad():
+            for v in x.tolist():
+                if v > 0:
+                    yield v
+
+    total = 0.0
+    for v in numbers():
+        total += v
+        if v > 2:
+            break
+    return total
+
+
 PROGRAMS = [
-    prints, of_several_places, left, raises, raises_out, sees_what_the_loop_does, one_in_another,
-    in_a_loop, in_a_comprehension, with_a_loop_on_data, extended,
+    is_not_ahead, goes_through_several, left_in_a_try, prints, of_several_places, left, raises,
+    raises_out, sees_what_the_loop_does, one_in_another, in_a_loop, in_a_comprehension,
+    with_a_loop_on_data, extended,
 ]  # fmt: skip
 
 
