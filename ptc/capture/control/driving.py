@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from ptc.capture.code import Instruction, place_flow
 from ptc.capture.control.forks import RAISE, Stops, audible, enter_outer, united
-from ptc.capture.control.generators import Loop
+from ptc.capture.control.generators import First, Loop, Wanted
 from ptc.capture.control.states import Exit, Outcome, Point, enter, take
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.interpreter.frame import Frame
-from ptc.capture.interpreter.ops_flow import behind_loop
+from ptc.capture.interpreter.ops_flow import behind_loop, behind_send
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.iterators import GeneratorValue
 
@@ -51,6 +51,11 @@ def step_of(vm: ControlMachine, frame: Frame, instruction: Instruction) -> Step 
         generator = frame.stack[-1]
         if isinstance(generator, GeneratorValue) and is_driven(vm, generator):
             return partial(_through, vm, frame, instruction, generator)
+    if name == "SEND":
+        generator = frame.stack[-2]
+        left = isinstance(vm.collecting.get(frame), (bool, First))  # after one of its values
+        if isinstance(generator, GeneratorValue) and is_driven(vm, generator) and not left:
+            return partial(_from_another, vm, frame, instruction, generator)
     if name == "YIELD_VALUE":
         loop = vm.collecting.get(frame)
         if isinstance(loop, Loop):
@@ -67,16 +72,45 @@ def _through(
     mark: Point,
 ) -> Exit | Outcome | None:
     """The loop over a generator, from its first iteration on."""
-    inner = generator.frame
     flow = place_flow(frame.code)
+    header = flow.place[frame.ip - 1]
+    until = stops.within(flow.members[header]).plus(header)
+    loop = Loop(frame, frame.ip - 1, until, vm.handled)
+    return _run(vm, frame, instruction, generator, loop, mark)
+
+
+def _from_another(
+    vm: ControlMachine,
+    frame: Frame,
+    instruction: Instruction,
+    generator: GeneratorValue,
+    stops: Stops,
+    mark: Point,
+) -> Exit | Outcome | None:
+    """`yield from`: what the other generator yields goes where this one's values go."""
+    wanted = vm.collecting.get(frame)
+    if wanted is None:
+        vm.state.found.collected.add(frame.code)
+        raise _refusal(generator.frame, "another generator goes through it")
+    return _run(vm, frame, instruction, generator, wanted, mark)
+
+
+def _run(
+    vm: ControlMachine,
+    frame: Frame,
+    instruction: Instruction,
+    generator: GeneratorValue,
+    wanted: Wanted,
+    mark: Point,
+) -> Exit | Outcome | None:
+    """Run a generator to its end for an instruction."""
+    inner = generator.frame
     frame.ip -= 1
-    header = flow.place[frame.ip]
     before = frame.save()
     vm.journal.record(frame.restore, before)
     vm.journal.record(inner.restore, inner.save())
     vm.journal.assign(generator, "state", GeneratorValue.LEFT)
-    until = stops.within(flow.members[header]).plus(header)
-    vm.collecting[inner] = Loop(frame, frame.ip, until, vm.handled)
+    vm.collecting[inner] = wanted
     inner.library_calls = vm.library_calls
     vm.frames.append(inner)
     try:
@@ -121,9 +155,16 @@ def _finish(
     if end.kind == "raise":
         assert generator.frame.returned is not None
         raise Raised(generator.frame.returned)
+    delegates = instruction.opname == "SEND"
     if end.kind == "return":
-        behind_loop(frame, instruction)
+        if delegates:
+            frame.pop()
+            behind_send(frame, instruction, generator.frame.returned)
+        else:
+            behind_loop(frame, instruction)
         return None
+    if delegates:
+        return end
     kind = end.kind.removeprefix(LEFT)
     if kind == "at":
         return None
@@ -157,14 +198,16 @@ def _iteration(
     vm.journal.record(frame.restore, asked)
     frame.push(value)
     frame.ip = loop.header + 1
-    vm.frames.pop()
+    place = vm.frames.index(frame) + 1
+    waiting = vm.frames[place:]
+    del vm.frames[place:]
     try:
         end = vm.advance(frame, loop.stops, resumed=True)
     except Raised as raised:
         frame.returned = raised.value
         end = RAISE
     finally:
-        vm.frames.append(inner)
+        vm.frames += waiting
     if isinstance(end, Exit):
         return _asked(vm, inner, loop, asked, end)
     yielded = inner.save()
@@ -195,7 +238,9 @@ def _asked(vm: ControlMachine, inner: Frame, loop: Loop, asked: object, end: Exi
     if end.kind == "yield":
         vm.state.found.collected.add(frame.code)
         raise _refusal(inner, "another generator goes through it")
-    if inner.instructions[inner.ip - 1].handler is not None:
+    if any(one.instructions[one.ip].handler is not None for one in _delegating(vm, loop)) or (
+        inner.instructions[inner.ip - 1].handler is not None
+    ):
         vm.state.found.undriven.add(inner.code)
         raise _refusal(inner, "is left in a `try`")
     if end.kind == "at":
@@ -205,6 +250,11 @@ def _asked(vm: ControlMachine, inner: Frame, loop: Loop, asked: object, end: Exi
     frame.restore(asked)  # type: ignore[arg-type]
     inner.returned = returned
     return Exit(LEFT + end.kind, end.place)
+
+
+def _delegating(vm: ControlMachine, loop: Loop) -> list[Frame]:
+    """The generators between a loop and the one at work, which are in a `yield from`."""
+    return vm.frames[vm.frames.index(loop.frame) + 1 : -1]
 
 
 def _refusal(inner: Frame, what: str) -> GraphBreak:

@@ -370,6 +370,11 @@ def send(vm: Machine, frame: Frame, ins: Instruction) -> None:
         frame.push(yielded)
         return
     result = receiver.frame.returned if isinstance(receiver, GeneratorValue) else vm.stop_value
+    behind_send(frame, ins, result)
+
+
+def behind_send(frame: Frame, ins: Instruction, result: Value | None) -> None:
+    """`yield from` has come to its end."""
     if sys.version_info < (3, 12):
         frame.pop()
     frame.push(result if result is not None else ConstantValue(None))

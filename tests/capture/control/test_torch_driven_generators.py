@@ -233,10 +233,42 @@ def left_in_a_try(x: Row) -> Any:
     return total
 
 
+def from_another(x: Row) -> Any:
+    def inner() -> Iterator[float]:
+        for v in x.tolist():
+            if v < -3.5:
+                raise ValueError(v)
+            if v > 0:
+                yield v
+        print("inner ends")
+        return x.sum().item()
+
+    def both() -> Iterator[float]:
+        yield 1.5
+        result = yield from inner()
+        print("result", result)
+        yield -1.5
+
+    def all_of_it() -> Iterator[float]:
+        yield from both()
+        yield from (v for v in x.tolist() if v == 3)
+
+    total = 0.0
+    try:
+        for v in all_of_it():
+            total = total * 2 + v
+            print(v)
+            if total > 20:
+                break
+    except ValueError as error:
+        print("caught", error)
+    return total, sum(v for v in both() if v < 7) if x[3] > -3 else None
+
+
 PROGRAMS = [
     is_not_ahead, goes_through_several, left_in_a_try, prints, of_several_places, left, raises,
     raises_out, sees_what_the_loop_does, one_in_another, in_a_loop, in_a_comprehension,
-    with_a_loop_on_data, extended,
+    with_a_loop_on_data, extended, from_another,
 ]  # fmt: skip
 
 
