@@ -208,14 +208,13 @@ class ControlMachine(Histories):
         frame.library_calls = self.library_calls
         handled, outer = self.handled, self.attempt
         try:
-            outermost = len(self.frames) == 1 and self.state.known.splits
-            end = run_apart(self, frame) if outermost else advance(self, frame, Stops(), thrown)
+            apart = len(self.frames) == 1 and self.state.known.splits
+            end = run_apart(self, frame) if apart else advance(self, frame, Stops(), thrown)
             if not isinstance(end, dict):
                 return passing.ended(self, frame, end, outer.caller)
-            if not passing.is_called_directly(self, frame):
-                only = passing.let_through(self, frame, end, outer.caller)
-                if only is not None:
-                    return passing.ended(self, frame, only, outer.caller)
+            only = passing.let_through(self, frame, end, outer.caller)
+            if only is not None:
+                return passing.ended(self, frame, only, outer.caller)
             if any(one.kind == "yield" for one in end):
                 self.state.found.collected.add(frame.code)
                 raise GraphBreak("PTC-B006", "a generator goes different ways depending on data")
@@ -553,10 +552,14 @@ class ControlMachine(Histories):
             args = [generators.iterator(self, self.settle(args[0])), *args[1:]]
         args = generators.arguments(self, find_handler(function), args)
         args = elements.definite(self, function, args)
-        found = dict_methods.call(self, function, args, kwargs)
-        if found is None:
-            found = library.call_on_data(self, function, args, kwargs)
-        return found if found is not None else super().call_builtin(function, args, kwargs)
+        self.library_calls += 1  # what they call does not give their result
+        try:
+            found = dict_methods.call(self, function, args, kwargs)
+            if found is None:
+                found = library.call_on_data(self, function, args, kwargs)
+        finally:
+            self.library_calls -= 1
+        return super().call_builtin(function, args, kwargs) if found is None else found
 
     def list_changed(self, value: Any) -> None:
         self.lists.changed(value)

@@ -41,7 +41,9 @@ def let_through(
     vm: ControlMachine, frame: Frame, outcome: Outcome, caller: Instruction | None
 ) -> Exit | None:
     """A frame has ended in several ways. Goes on in the only one that does not raise; None if there
-    are several, or what called it is no instruction."""
+    are several, or an instruction takes them as they are."""
+    if _is_called_directly(vm, frame):
+        return None
     going = [end for end in outcome if end.kind != "raise"]
     if len(going) != 1 or caller is None or caller.frame is not vm.frames[-2]:
         return None
@@ -101,7 +103,7 @@ def ended(vm: ControlMachine, frame: Frame, end: Exit, caller: Instruction | Non
     return RETURNED if end.kind == "return" else YIELDED
 
 
-def is_called_directly(vm: ControlMachine, frame: Frame) -> bool:
+def _is_called_directly(vm: ControlMachine, frame: Frame) -> bool:
     """Whether a call in the frame around this one gets what the frame returns, or raises."""
     caller = vm.frames[-2] if len(vm.frames) > 1 else None
     if caller is None or frame.code.co_flags & inspect.CO_GENERATOR:
