@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
 ROWS = [torch.tensor(r) for r in ([1.0, 2.0], [3.0, 0.5], [0.0, 1.0], [-2.0, -1.0], [2.0, 1.0])]
@@ -290,3 +291,37 @@ class Solved(nn.Module):
 def test_a_property_of_a_module() -> None:
     module = Solved()
     check(module, torch.tensor([1.0, 2.0]), torch.tensor([-1.0, 2.0]), torch.tensor([0.5, 0.0]))
+
+
+class Countdown:
+    def __init__(self, start: float) -> None:
+        self.left = start
+
+    def __iter__(self) -> Countdown:
+        return self
+
+    def __next__(self) -> float:
+        if self.left <= 0:
+            raise StopIteration
+        self.left -= 1
+        return self.left
+
+    @property
+    def last(self) -> float:
+        if self.left > 1:
+            raise AttributeError("not yet")
+        return self.left
+
+
+def goes_through_an_object(x: Row) -> Any:
+    return [v for v in Countdown(x[0].item())]  # noqa: C416
+
+
+def asks_for_an_attribute(x: Row) -> Any:
+    return hasattr(Countdown(x[0].item()), "last")
+
+
+@pytest.mark.parametrize("program", [goes_through_an_object, asks_for_an_attribute])
+def test_what_a_library_function_handles_itself_is_refused(program: Any) -> None:
+    with pytest.raises(CompileError, match="operator handles (StopIteration|AttributeError)"):
+        check(program, *ROWS)
