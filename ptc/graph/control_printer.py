@@ -507,8 +507,9 @@ def _structure_text(structure: Structure, values: Sequence[str]) -> str:
             if kind == "dict" and not type_name:
                 pairs = zip(keys, items, strict=True)
                 return f"{{{', '.join(f'{key!r}: {item}' for key, item in pairs)}}}"
-            if kind in ("rows", "lists", "mapping"):  # of lists of what each element has
-                return f"{kind}({', '.join(items)})"
+            if kind in ("rows", "lists", "mapping", "tuple of", "one of"):
+                # Of lists of what each element has
+                return f"{kind.replace(' ', '_')}({', '.join(items)})"
             pairs = zip(keys, items, strict=True)
             return f"{type_name}({', '.join(f'{key}={item}' for key, item in pairs)})"
 

@@ -152,17 +152,23 @@ def unflatten(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -
 
 def _column(structure: Structure, values: Sequence[Any] | Mapping[int, Any]) -> Iterator[Any]:
     """What the elements of a list have in one place, where leaves are lists of that: values, or in
-    a node `lists` the lengths of lists and the elements of all. Without leaves there is no end."""
+    a node `lists` the lengths of lists and the elements of all, in `one of` which of the following
+    it is. Without leaves there is no end."""
     match structure:
         case Leaf(index):
             return iter(values[index])
         case Const(value):
             return itertools.repeat(value)
+        case Node("one of", (which, *kinds)):
+            columns = [_column(kind, values) for kind in (which, *kinds)]
+            rows = zip(*columns, strict=False)
+            return (row[1 + row[0]] for row in rows)
         case Node("lists", (lengths, inner)):
             elements = _column(inner, values)
             return (list(itertools.islice(elements, n)) for n in _column(lengths, values))
         case Node(kind, children, keys, type_name):
-            rows = zip(*(_column(child, values) for child in children), strict=False)
+            parts = [_column(child, values) for child in children]
+            rows = zip(*parts, strict=False) if parts else itertools.repeat(())
             return (_build(kind, list(row), keys, type_name) for row in rows)
 
 

@@ -106,13 +106,19 @@ def builder(structure: Json) -> Builder:
 
 def _column(structure: Json) -> Callable[[Any], Iterator[Any]]:
     """What the elements of a list have in one place, where leaves are lists of that: values, or in
-    a node `lists` the lengths of lists and the elements of all. Without leaves there is no end."""
+    a node `lists` the lengths of lists and the elements of all, in `one of` which of the following
+    it is. Without leaves there is no end."""
     if "leaf" in structure:
         return lambda values: iter(values[structure["leaf"]])
     if "const" in structure:
         value = plain(structure["const"])
         return lambda _: itertools.repeat(value)
     parts = [_column(child) for child in structure["children"]]
+    if structure["kind"] == "one of":
+        which, kinds = parts[0], parts[1:]
+        return lambda values: (
+            row[1 + row[0]] for row in zip(which(values), *(k(values) for k in kinds), strict=False)
+        )
     if structure["kind"] == "lists":
 
         def divided(values: Any) -> Iterator[Any]:
@@ -121,6 +127,8 @@ def _column(structure: Json) -> Callable[[Any], Iterator[Any]]:
 
         return divided
     row = builder({**structure, "children": [{"leaf": n} for n in range(len(parts))]})
+    if not parts:
+        return lambda _: map(row, itertools.repeat(()))
     return lambda values: map(row, zip(*(part(values) for part in parts), strict=False))
 
 

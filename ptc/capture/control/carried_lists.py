@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import list_forms, lists
+from ptc.capture.control.handles import Storable
 from ptc.capture.control.list_rows import has_rows, require_once, take, taken
 from ptc.capture.control.states import Place, State
 from ptc.capture.values.base import Value
@@ -30,7 +31,7 @@ class Uncarriable(BaseException):
         what: str,
         *,
         by_reference: bool = False,
-        klass: type | None = None,
+        klass: Storable | None = None,
     ) -> None:
         super().__init__(what)
         self.context = context

@@ -13,6 +13,7 @@ from ptc.capture.control.data_keys import find, is_there, required
 from ptc.capture.control.dicts import DataDictValue, as_pairs, is_dict, is_view
 from ptc.capture.control.list_positions import longer
 from ptc.capture.control.lists import DataListValue
+from ptc.capture.control.records import RecordValue
 from ptc.capture.control.sets import (
     DataSetValue,
     as_data,
@@ -41,6 +42,7 @@ _METHODS: dict[int, Handler] = {}  # of which the first operand is such a contai
 _TAKERS: dict[int, Handler] = {}  # that take such a container, or an iterable of unknown length
 _NONE = ConstantValue(None)
 _ordered = collections.OrderedDict
+_CONTAINERS = (DataDictValue, DataSetValue, RecordValue)
 
 
 def _method(*functions: Any, of: dict[int, Handler] = _METHODS) -> Callable[[Handler], Handler]:
@@ -70,7 +72,7 @@ def call(
             order_by_data(vm, args[0])
         if consumes and isinstance(args[0], DataSetValue) and (len(args) == 1 or function is sum):
             return _consumed(vm, function, args, kwargs)
-        if handler is None or not isinstance(args[0], (DataDictValue, DataSetValue)):
+        if handler is None or not isinstance(args[0], _CONTAINERS):
             handler = takes if any(is_unbounded(vm, arg) for arg in args) else None
         if handler is not None:
             result = handler(vm, *args, **kwargs)
@@ -153,8 +155,10 @@ def _setdefault(
 
 @_method(dict.pop, _ordered.pop)
 def _pop(
-    vm: ControlMachine, self: DataDictValue, key: Value, default: Value | None = None
+    vm: ControlMachine, self: DataDictValue | RecordValue, key: Value, default: Value | None = None
 ) -> Value:
+    if isinstance(self, RecordValue):
+        return self.take(vm, key, default)
     if default is None:
         return self.pop(vm, required(vm, self.key_list, key))[1]
     position = find(vm, self.key_list, key)
@@ -162,7 +166,11 @@ def _pop(
 
 
 @_method(dict.popitem, _ordered.popitem)
-def _popitem(vm: ControlMachine, self: DataDictValue, last: Value | None = None) -> Value:
+def _popitem(
+    vm: ControlMachine, self: DataDictValue | RecordValue, last: Value | None = None
+) -> Value:
+    if isinstance(self, RecordValue):
+        return self.take_last(vm)
     to_end = last is None or vm.truth(last)
     if not longer(vm, self.key_list, 0):
         kind = "dictionary"

@@ -15,6 +15,7 @@ from ptc.capture.control import data_keys, lists
 from ptc.capture.control.data_keys import HeldByKeys, find, is_there, required
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.entries import HELD_AS, KEYS, VALUES, changed, known_truth
+from ptc.capture.control.handles import HandleValue
 from ptc.capture.control.list_forms import TensorForm, TupleForm, leaves, operands
 from ptc.capture.control.list_rows import has_rows, take
 from ptc.capture.control.lists import DataListValue
@@ -189,7 +190,8 @@ def as_pairs(value: DataDictValue) -> DataListValue:
 
 
 def is_dict(value: Value) -> bool:
-    return isinstance(value, (DictValue, DataDictValue))
+    is_record = isinstance(value, HandleValue) and value.cls is dict
+    return is_record or isinstance(value, (DictValue, DataDictValue))
 
 
 def is_view(value: Value) -> bool:

@@ -16,10 +16,23 @@ from ptc.capture import torch_state
 from ptc.capture.control import dicts, keys, list_forms, lists
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.dicts import DataDictValue
-from ptc.capture.control.list_forms import Form, ListForm, NumberForm, TensorForm, TupleForm
+from ptc.capture.control.handles import RecordClass
+from ptc.capture.control.list_forms import (
+    Form,
+    HandleForm,
+    ListForm,
+    NumberForm,
+    ObjectForm,
+    OneOfForm,
+    TensorForm,
+    TextForm,
+    TupleForm,
+)
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.questions import Fork, Question, impossible
+from ptc.capture.control.records import RecordValue
+from ptc.capture.control.result_kinds import Kinds
 from ptc.capture.control.tensors import declare
 from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.control.writer import Block, is_computation
@@ -60,7 +73,14 @@ from ptc.graph.control import (
     bodies,
 )
 from ptc.graph.control_parts import reads_of
-from ptc.graph.program import CapturedProgram, DimRange, Leaf, Node, ProgramOutput, Structure
+from ptc.graph.program import (
+    CapturedProgram,
+    DimRange,
+    Leaf,
+    Node,
+    ProgramOutput,
+    Structure,
+)
 from ptc.graph.symbols import symbols_of
 
 
@@ -71,12 +91,11 @@ class _Arguments(Describer):
         return Leaf(list(self.vm.homes.inputs).index(value))  # type: ignore[attr-defined]
 
 
-class _Result(Describer):
+class _Result(Kinds):
     """Collects outputs; one value returned twice is one output."""
 
     def __init__(self, vm: ControlMachine) -> None:
         super().__init__(vm)
-        self.control = vm
         self.outputs: list[ControlOutput] = []
         self.varies = False  # whether there are several structures
         self._numbers: dict[Any, int] = {}
@@ -85,8 +104,12 @@ class _Result(Describer):
 
     def describe(self, value: Value, path: str) -> Structure:
         value = self.control.settle(value)
-        if isinstance(value, DataListValue) and isinstance(value.state.form, (ListForm, TupleForm)):
+        if isinstance(value, DataListValue) and not (
+            value.is_plain and not isinstance(value.state.form, ListForm)
+        ):
             return self._rows(value, path)
+        if isinstance(value, RecordValue):
+            value = value.known(self.control)
         if isinstance(value, DataTupleValue):
             return Node("tuple of", (self.describe(value.elements, path),))
         if isinstance(value, DataDictValue):
@@ -111,6 +134,7 @@ class _Result(Describer):
         try:
             form = lists.common_form(vm, [[pair for _, pair in pairs]])
         except lists.Unlistable as why:
+            vm.lists.stores.reconsider(why.klass)
             raise GraphBreak(
                 "PTC-B011",
                 f"a dictionary with keys that data decides is part of the result, and holds {why}",
@@ -130,13 +154,13 @@ class _Result(Describer):
         return found
 
     def _rows(self, value: DataListValue, path: str) -> Structure:
-        """A list of tuples or lists: an output for each of their parts."""
+        """A list of what has several parts: an output for each of them."""
         known = self._rows_of.get(id(value))
         if known is not None and not self.varies:
             return known
         state = value.state
         names = map(str, itertools.count())
-        structure = self._columns(
+        structure = self.columns(
             value, state.form, iter(state.vars), (f"{path}.{n}" if path else n for n in names)
         )
         rows = Node("rows", (structure,))
@@ -145,20 +169,26 @@ class _Result(Describer):
             self._rows_of[id(value)] = rows
         return rows
 
-    def _columns(
+    def columns(
         self, value: DataListValue, form: Form, variables: Iterator[ListVar], names: Iterator[str]
     ) -> Structure:
         """The structure of one element, whose leaves are lists of what all elements have there."""
         if isinstance(form, ListForm):
             return self._inner(value, form, variables, names)
+        if isinstance(form, OneOfForm) or (
+            isinstance(form, ObjectForm) and not list_forms.holds_texts(form)
+        ):
+            return self.one_of(value, form, variables, names)
+        if isinstance(form, HandleForm) and isinstance(form.klass, RecordClass):
+            return self.records(value, form.klass, next(variables), names)
         if not isinstance(form, TupleForm):
             var = next(variables)
             if list_forms.holds_texts(form):
                 var = lists.converted(self.control, lists.ListState(form, (var,))).vars[0]
-            elif not isinstance(form, (NumberForm, TensorForm)):
+            elif not isinstance(form, (NumberForm, TensorForm, TextForm)):
                 raise not_printed(value)
-            return self._column(var, next(names))
-        parts = tuple(self._columns(value, part, variables, names) for part in form.parts)
+            return self.column(var, next(names))
+        parts = tuple(self.columns(value, part, variables, names) for part in form.parts)
         fields = getattr(form.klass, "_fields", None)
         if fields is None:
             return Node("list" if form.klass is list else "tuple", parts)
@@ -182,10 +212,10 @@ class _Result(Describer):
             assert isinstance(var.element, ListVar)
             flat.append(ListVar(writer.name("l"), var.element.element))
             writer.add(ListItem("flat", flat[-1], (var,)))
-        first = self._column(lengths, next(names))
-        return Node("lists", (first, self._columns(value, form.element, iter(flat), names)))
+        first = self.column(lengths, next(names))
+        return Node("lists", (first, self.columns(value, form.element, iter(flat), names)))
 
-    def _column(self, var: Var, name: str) -> Structure:
+    def column(self, var: Var, name: str) -> Structure:
         if self.varies:
             return self._slot(var, name)
         self.outputs.append(ControlOutput(name, var))

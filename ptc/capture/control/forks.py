@@ -13,7 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import EXIT, place_flow
-from ptc.capture.control import entries, passing
+from ptc.capture.control import entries, passing, records
 from ptc.capture.control.loops import at_header
 from ptc.capture.control.merging import Merger, Unmergeable
 from ptc.capture.control.questions import Fork, Question, impossible
@@ -167,6 +167,7 @@ def _run(
         vm.prepare_operands(frame, instruction)
         stop = frame.handlers[index](vm, frame, instruction)
         if frame.stack:
+            records.replace_made(vm, frame, mark.time)
             entries.note_birth(vm, frame.stack[-1])
         if not stop:
             return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import strings
 from ptc.capture.control.lists import DataListValue
+from ptc.capture.control.records import RecordValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
@@ -128,6 +129,8 @@ _FLOATS = "eEfFgG"
 def percent(vm: ControlMachine, template: Value, given: Value) -> Value:
     """`template % given`"""
     text = template.constant()
+    if isinstance(given, RecordValue):
+        given = given.known(vm)
     values = list(given.items) if isinstance(given, TupleValue) else [given]
     mapping = given if isinstance(given, DictValue) else None
     texts: list[Value] = []

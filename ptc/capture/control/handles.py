@@ -7,6 +7,7 @@ one object. What its attributes are, the store knows (`stores`). A handle never 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.errors import GraphBreak
@@ -16,6 +17,7 @@ from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.objects import NO_OBJECT, Instance, ObjectValue
 from ptc.graph.control import NumberKind, NumberVar
 
@@ -80,6 +82,45 @@ class HandleValue(Instance):
         raise GraphBreak("PTC-B014", f"the hash of {self.describe()} is not known at capture")
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Constant keys of a dictionary, in order. `shown` tells True from 1."""
+
+    names: tuple[Any, ...]
+    shown: tuple[str, ...]
+
+    @staticmethod
+    def of(names: Sequence[Any]) -> Keys:
+        return Keys(tuple(names), tuple(map(repr, names)))
+
+
+class RecordClass(type):
+    """What stands for a class where dictionaries are in a store (`records`): those that are made
+    at places of one kind. `first` are the keys that the first one was made with."""
+
+    handle: type[HandleValue]
+    first: Keys
+
+    @staticmethod
+    def made(first: Keys) -> RecordClass:
+        klass = RecordClass("dict", (dict,), {})
+        klass.first = first
+        return klass
+
+
+def objects_of(klass: type) -> str:
+    """For messages."""
+    if isinstance(klass, RecordClass):
+        return "dictionaries"
+    return f"objects of class {klass.__qualname__}"
+
+
+def handle_of(klass: type, index: DataNumber) -> HandleValue:
+    """The object with this number in the store of a class."""
+    made = RecordClass.handle if isinstance(klass, RecordClass) else HandleValue
+    return made(klass, index)
+
+
 def _has_no_equality(value: Value) -> bool:
     return value.cls.__eq__ is object.__eq__ and value.cls.__ne__ is object.__ne__
 
@@ -120,7 +161,7 @@ def kind_of(value: Value) -> Kind | None:
 
 def of_kind(kind: Kind, var: NumberVar) -> DataNumber | HandleValue:
     number = DataNumber(var)
-    return number if isinstance(kind, NumberKind) else HandleValue(kind, number)
+    return number if isinstance(kind, NumberKind) else handle_of(kind, number)
 
 
 def new_number(vm: ControlMachine, kind: Kind) -> NumberVar:
@@ -139,14 +180,27 @@ def kinds_of(values: Sequence[Value]) -> list[Kind]:
     return list(found)
 
 
-def storable(value: Any) -> type | None:
-    """The class of an object made during capture that a store can have: of the value, of one that
-    it may be, or of one in a tuple; None if there is none."""
+#: What a store could have: objects of a class, or what is made where a dictionary was.
+Storable = type | DictValue
+
+
+def storable(value: Any) -> Storable | None:
+    """The class of an object made during capture that a store can have, or a dictionary: the value,
+    one that it may be, or one in a tuple; None if there is none."""
     if isinstance(value, (ChoiceValue, TupleValue)):
         parts = value.items if isinstance(value, TupleValue) else value.alternatives
         return next((klass for klass in map(storable, parts) if klass is not None), None)
+    if type(value) is DictValue:
+        return value if _may_be_record(value) else None
     if not isinstance(value, ObjectValue) or type(value) is not ObjectValue:
         return None
     made_here = value.source is None and value.obj is NO_OBJECT
     plain = is_python_class(value.klass) and not hasattr(value.klass, "__del__")
     return value.klass if made_here and plain else None
+
+
+def _may_be_record(value: DictValue) -> bool:
+    """Whether a dictionary made during capture has known keys, and nothing else."""
+    made_here = value.source is None and value.obj is NO_OBJECT
+    plain = made_here and value.klass is dict and not value.attrs
+    return plain and all(key.is_constant() for key, _ in value.entries.values())

@@ -9,7 +9,7 @@ import torch
 
 from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import computed, int_range
-from ptc.capture.control.handles import HandleValue, one_class
+from ptc.capture.control.handles import handle_of, one_class
 from ptc.capture.control.questions import Which
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.lookup import static_lookup
@@ -56,7 +56,7 @@ def _one_of(vm: ControlMachine, index: DataNumber, items: list[Value]) -> Value:
         target = NumberVar(vm.writer.name("n"), NumberKind.INT)
         arms = tuple(Body([Assign(target, item.var)]) for item in items)  # type: ignore[attr-defined]
         vm.writer.add(Switch(index.var, arms, None, "choice"))
-        return HandleValue(klass, DataNumber(target))
+        return handle_of(klass, DataNumber(target))
     return ChoiceValue(index.var, tuple(items))
 
 

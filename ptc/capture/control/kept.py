@@ -19,6 +19,7 @@ import torch
 
 from ptc.capture.control import kept_entries
 from ptc.capture.control.entries import HELD_AS
+from ptc.capture.control.handles import Keys, RecordClass
 from ptc.capture.control.kept_forms import (
     Choice,
     Constant,
@@ -66,8 +67,9 @@ class Kept:
     weights that are written in place, generators that are run to their end at once, those of them
     whose rest is asked for after some of it was, and those that a loop leaves in a `try`, sizes of
     inputs (by name, with the size) that are taken apart at the start, elements of lists by the
-    place where they are made, whether all lists in lists are references, and classes whose objects
-    are in a store, with what they have by each name. `found` counts forms and elements."""
+    place where they are made, whether all lists in lists are references, classes whose objects are
+    in a store, with what they have by each name, and places that make dictionaries which are in
+    one. `found` counts forms and elements."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
@@ -83,6 +85,7 @@ class Kept:
     stores: dict[type, dict[str, Element | None]] = field(
         default_factory=dict[type, "dict[str, Element | None]"]
     )
+    records: dict[Hashable, RecordClass] = field(default_factory=dict[Hashable, RecordClass])
     found: int = 0
 
     def learn(self, site: Hashable, element: Element | None) -> bool:
@@ -107,6 +110,17 @@ class Kept:
             known[name] = element
             self.found += 1
 
+    def learn_record(self, site: Hashable, keys: Keys) -> None:
+        """Dictionaries that are made at a place are in a store: with those made elsewhere that
+        begin with the same keys."""
+        alike = (one for one in self.records.values() if keys.names and one.first == keys)
+        klass = next(alike, None)
+        if klass is None:
+            klass = RecordClass.made(keys)
+            self.learn_class(klass)
+        self.records[site] = klass
+        self.found += 1
+
     def learn_references(self) -> None:
         self.by_reference = True
         self.found += 1
@@ -130,6 +144,7 @@ class Kept:
             dict(self.forms), set(self.buffers), set(self.written), set(self.collected),
             set(self.resumed), set(self.undriven), dict(self.splits), dict(self.elements),
             self.by_reference, {klass: dict(known) for klass, known in self.stores.items()},
+            dict(self.records),
             self.found,
         )  # fmt: skip
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.handles import HandleValue, storable
+from ptc.capture.control.handles import (
+    HandleValue,
+    Storable,
+    handle_of,
+    objects_of,
+    storable,
+)
 from ptc.capture.control.perhaps import Perhaps, Placed
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
@@ -32,9 +38,12 @@ if TYPE_CHECKING:
 
 class Unlistable(Exception):
     """Values that no list of the IR can hold together. `by_reference`: it could if lists that are
-    in lists were references; `klass`: if the objects of this class were in a store."""
+    in lists were references; `klass`: if the objects of this class, or dictionaries made where this
+    one was, were in a store."""
 
-    def __init__(self, what: str, *, by_reference: bool = False, klass: type | None = None) -> None:
+    def __init__(
+        self, what: str, *, by_reference: bool = False, klass: Storable | None = None
+    ) -> None:
         super().__init__(what)
         self.by_reference = by_reference
         self.klass = klass
@@ -432,7 +441,7 @@ def text_of(form: Form) -> str:
     if isinstance(form, TupleForm):
         return "lists" if form.klass is list else "tuples"
     if isinstance(form, HandleForm):
-        return f"objects of class {form.klass.__qualname__}"
+        return objects_of(form.klass)
     if isinstance(form, EntriesForm):
         return f"{form.klass.__name__} objects"
     if isinstance(form, OneOfForm):
@@ -564,7 +573,7 @@ def built(form: Form, parts: Parts) -> Value:
     found = parts.leaf(form)
     if isinstance(form, HandleForm):
         assert isinstance(found, DataNumber)
-        return HandleValue(form.klass, found)
+        return handle_of(form.klass, found)
     if isinstance(form, ObjectForm):
         assert isinstance(found, DataNumber)
         return ChoiceValue(found.var, form.alternatives)

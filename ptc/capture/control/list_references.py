@@ -65,6 +65,10 @@ class References:
         self._births[id(content)] = site
         self._alive.append(content)
 
+    def birth_of(self, content: Any) -> Site | None:
+        """Where the list, dictionary or set with this content was first on top of the stack."""
+        return self._births.get(id(content))
+
     def part(self, column: ListValue, content: Any, number: int) -> None:
         """A list is made of the content of a dictionary or set, and counts as made where that
         was."""

@@ -134,12 +134,18 @@ class DataListValue(Instance):
         """The variable to format or to return."""
         if holds_texts(self.state.form):
             return converted(vm, self.state).vars[0]
+        if not self.is_plain:
+            raise not_printed(self)
+        return self.state.vars[0]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one variable has all of it."""
         innermost = self.state.form
         while isinstance(innermost, ListForm):
             innermost = innermost.element
-        if not isinstance(innermost, (NumberForm, TensorForm, TextForm)):
-            raise not_printed(self)
-        return self.state.vars[0]
+        plain = isinstance(innermost, (NumberForm, TensorForm, TextForm))
+        return plain or holds_texts(self.state.form)
 
     def compare(self, vm: ControlMachine, op: str, other: Value, reflected: bool) -> Value | None:  # type: ignore[override]
         if op in ("==", "!=") and isinstance(other, ListValue) and not other.items:

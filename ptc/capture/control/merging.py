@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.handles import HandleValue, one_class
+from ptc.capture.control.handles import handle_of, one_class
 from ptc.capture.control.list_rows import TakenList
 from ptc.capture.control.merging_choices import MergedChoices
 from ptc.capture.control.merging_entries import MergedEntries
@@ -342,7 +342,7 @@ class Merger:
         klass = one_class(values)
         if klass is not None:
             numbers: list[Value] = [value.index for value in values]  # type: ignore[attr-defined]
-            return HandleValue(klass, self._number_variable(numbers))
+            return handle_of(klass, self._number_variable(numbers))
         if all(is_number(value) for value in values):
             if len({value.cls for value in values}) == 1:
                 return self._number_variable(values)

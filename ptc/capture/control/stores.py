@@ -15,11 +15,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import elements, entries, generators, kept_forms, lists, tensors
+from ptc.capture.control import (
+    elements,
+    entries,
+    generators,
+    kept_forms,
+    lists,
+    records,
+    tensors,
+)
 from ptc.capture.control.dict_methods import call as call_of_containers
 from ptc.capture.control.dicts import DataDictValue
 from ptc.capture.control.forks import SplitExit
-from ptc.capture.control.handles import HandleValue
+from ptc.capture.control.handles import (
+    HandleValue,
+    RecordClass,
+    Storable,
+    handle_of,
+    objects_of,
+    storable,
+)
 from ptc.capture.control.kept_entries import CLASSES
 from ptc.capture.control.list_elements import element
 from ptc.capture.control.list_forms import (
@@ -101,22 +116,26 @@ class Stores:
         self._nothing: dict[Any, Any] = {}
         self._prologue = Body()
         self._apart = 0
-        self._unlisted: dict[type, None] = {}
+        self._unlisted: dict[Storable, None] = {}
 
     # -- which classes -------------------------------------------------------------------------
 
     def has(self, klass: type) -> bool:
         return klass in self._vm.state.known.stores
 
-    def reconsider(self, klass: type | None) -> None:
-        """Start again with a store for this class, if it has none."""
-        if klass is not None and not self.has(klass):
+    def reconsider(self, klass: Storable | None) -> None:
+        """Start again with a store for this class, or for what is made where a dictionary was, if
+        it has none."""
+        if isinstance(klass, DictValue):
+            if records.learn(self._vm, klass):
+                raise Restart
+        elif klass is not None and not self.has(klass):
             self._vm.state.found.learn_class(klass)
             raise Restart
 
-    def note_unlisted(self, klass: type | None) -> None:
-        """No list can have an object of this class, which a store could have."""
-        if klass is not None and not self.has(klass):
+    def note_unlisted(self, klass: Storable | None) -> None:
+        """No list can have an object of this class, or a dictionary, which a store could have."""
+        if klass is not None and (isinstance(klass, DictValue) or not self.has(klass)):
             self._unlisted[klass] = None
 
     def multiplied(self, ways: int) -> None:
@@ -165,7 +184,9 @@ class Stores:
             for place, (var, leaf) in enumerate(parts):
                 nothing = unset if place == 0 and unset is not None else self.nothing(leaf)
                 vm.writer.add(ListItem("append", None, (var, nothing)))
-        made = HandleValue(klass, DataNumber(number))
+        made = handle_of(klass, DataNumber(number))
+        if isinstance(klass, RecordClass):
+            return made  # a column says what it has
         if self._open and self._open[-1].klass is klass and self._open[-1].made is None:
             self._open[-1].made = made
         else:
@@ -272,6 +293,8 @@ class Stores:
 
     def write(self, owner: HandleValue, name: str, value: Value) -> None:
         vm, store = self._vm, self._of(owner.klass)
+        if isinstance(owner.klass, RecordClass) and storable(value) is value:
+            self.reconsider(value)  # type: ignore[arg-type]
         value = self._held(value)
         try:
             value, its = self._listable(value)
@@ -301,6 +324,14 @@ class Stores:
         """The attributes that an object has."""
         names = list(self._of(owner.klass).columns)
         return [name for name in names if self.read(owner, name) is not None]
+
+    def definite(self, value: Value) -> Value:
+        """A value without choices where no list could keep it. Writes nothing."""
+        try:
+            self.form_of(value)
+        except Unlistable:
+            return elements.definite_parts(self._vm, value)
+        return value
 
     def _listable(self, value: Value) -> tuple[Value, Form]:
         """A value, without choices where no list could keep it, with its form."""
@@ -348,6 +379,10 @@ class Stores:
 
     # -- forms ---------------------------------------------------------------------------------
 
+    def column(self, klass: type, name: Any) -> Column | None:
+        """The lists of what the objects of a class have by a name."""
+        return self._of(klass).columns.get(name)
+
     def _add_column(self, store: Store, name: str, form: Form) -> Column:
         column = store.columns[name] = Column(form, self._lists(form))
         return column
@@ -386,8 +421,8 @@ def _refusal(vm: ControlMachine, owner: HandleValue, name: str, why: Unlistable)
 def _column_refusal(klass: type, name: str, what: str) -> GraphBreak:
     return GraphBreak(
         "PTC-B006",
-        f"attribute {name!r} of objects of class {klass.__qualname__}, of which data decides how "
-        f"many exist, would hold {what}",
+        f"{'key' if isinstance(klass, RecordClass) else 'attribute'} {name!r} of "
+        f"{objects_of(klass)}, of which data decides how many exist, would hold {what}",
         "keep numbers, strings, tensors, None, objects made in the program, and lists, tuples and "
         "dictionaries of these in it",
     )

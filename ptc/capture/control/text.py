@@ -16,6 +16,7 @@ from ptc.capture.control.dicts import DataDictValue
 from ptc.capture.control.handles import HandleValue
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.questions import Which
+from ptc.capture.control.records import RecordValue
 from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter import text
@@ -57,12 +58,16 @@ def shown(vm: ControlMachine, value: Value) -> Value:
     value = vm.settle(value)
     if isinstance(value, TextValue):
         return value
+    if isinstance(value, RecordValue):
+        return to_repr(vm, value)
     formatted = _formatted(vm, value, "", "str")
     return formatted if formatted is not None else text.to_str(vm, value)
 
 
 def to_repr(vm: ControlMachine, value: Value) -> Value:
     value = vm.settle(value)
+    if isinstance(value, RecordValue):
+        value = value.known(vm)
     if isinstance(value, TextValue):
         return _quoted(vm, value)
     formatted = _formatted(vm, value, "", "repr")
@@ -175,6 +180,8 @@ def _formatted(vm: ControlMachine, value: Value, spec: str, conversion: str) -> 
             )
         if value.cls is not list:
             raise GraphBreak("PTC-B006", f"{value.describe()} is formatted", "make it a list first")
+        if not value.is_plain:
+            return vm.call(vm.wrap_fixed(data_lists.text_of_list), [value])
         return TextValue((Formatted(value.text_variable(vm), "", "repr"),))
     if isinstance(value, DataTupleValue):
         if spec:

@@ -268,7 +268,10 @@ def set_elements(vm: Machine, value: Value) -> dict[Any, Value] | None:
         vm.settle_presence(value.elements)
         return value.elements
     if isinstance(value, DictViewValue) and not isinstance(value.mapping, DictValue):
-        return None  # data decides how many entries there are
+        known = getattr(value.mapping, "known", None)
+        if known is None:
+            return None  # data decides how many entries there are
+        value = DictViewValue(known(vm), value.kind)
     if isinstance(value, DictViewValue) and value.kind == "keys":
         return distinct(vm, value.mapping.keys(vm))
     if isinstance(value, DictViewValue) and value.kind == "items":

@@ -58,6 +58,14 @@ def tuple_of(iterable: Any) -> Any:
     return as_tuple(list_of(iterable))
 
 
+def text_of_list(values: Any) -> str:
+    """`repr` of a list with elements that have several parts."""
+    shown: list[str] = []
+    for value in values:
+        shown.append(repr(value))
+    return "[" + ", ".join(shown) + "]"
+
+
 def text_of_tuple(values: Any) -> str:
     inner = repr(values)[1:-1]
     return f"({inner},)" if len(values) == 1 else f"({inner})"

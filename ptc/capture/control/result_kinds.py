@@ -1,0 +1,84 @@
+"""Results that are lists with elements of several kinds, or of dictionaries with known keys: what
+their structures are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ptc.capture.control.handles import RecordClass
+from ptc.capture.control.list_forms import Form, ObjectForm, OneOfForm
+from ptc.capture.control.lists import DataListValue, not_printed
+from ptc.capture.control.records import ORDER
+from ptc.capture.program_structure import Describer
+from ptc.capture.values.constants import ConstantValue
+from ptc.graph.control import ListItem, ListVar, Var
+from ptc.graph.program import Const, Node, Structure
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+
+class Kinds(Describer):
+    """`column` gives a place to a list, `columns` to all that elements of a form have."""
+
+    def __init__(self, vm: ControlMachine) -> None:
+        super().__init__(vm)
+        self.control = vm
+        self._open: list[RecordClass] = []
+
+    def column(self, var: Var, name: str) -> Structure:
+        raise NotImplementedError
+
+    def columns(
+        self, value: DataListValue, form: Form, variables: Iterator[ListVar], names: Iterator[str]
+    ) -> Structure:
+        raise NotImplementedError
+
+    def one_of(
+        self,
+        value: DataListValue,
+        form: OneOfForm | ObjectForm,
+        variables: Iterator[ListVar],
+        names: Iterator[str],
+    ) -> Structure:
+        """Elements of several kinds: which of them each is, and what those of each kind have."""
+        which = self.column(next(variables), next(names))
+        known = form.known if isinstance(form, OneOfForm) else form.alternatives
+        if not all(isinstance(one, ConstantValue) for one in known):
+            raise not_printed(value)
+        kinds: list[Structure] = [Const(one.constant()) for one in known]
+        for part in form.parts if isinstance(form, OneOfForm) else ():
+            kinds.append(self.columns(value, part, variables, names))
+        return Node("one of", (which, *kinds))
+
+    def records(
+        self, value: DataListValue, klass: RecordClass, numbers: ListVar, names: Iterator[str]
+    ) -> Structure:
+        """Dictionaries with known keys: what each has under them."""
+        if klass in self._open:
+            raise not_printed(value)  # they hold dictionaries of their own kind
+        self._open.append(klass)
+        stores = self.control.lists.stores
+        order = stores.column(klass, ORDER)
+        assert order is not None and isinstance(order.form, ObjectForm)
+        orders = [one.constant().names for one in order.form.alternatives]
+        columns: dict[Any, Structure] = {}
+        for name in dict.fromkeys(name for each in orders for name in each):
+            column = stores.column(klass, name)
+            assert column is not None
+            picked = iter([self._picked(var, numbers) for var in column.owner.state.vars])
+            columns[name] = self.columns(value, column.form, picked, names)
+        kinds = [Node("dict", tuple(columns[name] for name in one), one) for one in orders]
+        self._open.remove(klass)
+        if len(kinds) == 1:
+            return kinds[0]
+        which = self.column(self._picked(order.owner.state.vars[0], numbers), next(names))
+        return Node("one of", (which, *kinds))
+
+    def _picked(self, var: ListVar, numbers: ListVar) -> ListVar:
+        """The elements of a list at these positions."""
+        target = ListVar(self.control.writer.name("l"), var.element)
+        self.control.writer.add(ListItem("pick", target, (var, numbers)))
+        return target
