@@ -185,6 +185,7 @@ def _captured(
                 kept = vm.state.finished()
                 if kept.size() == size:
                     vm.lists.stores.last_resort()
+                    vm.lists.references.last_resort()
                     raise
                 continue
             kept = vm.state.finished()

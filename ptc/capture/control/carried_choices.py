@@ -18,7 +18,8 @@ from ptc.capture.control.handles import (
     of_kind,
     storable,
 )
-from ptc.capture.control.merging_choices import NOTHING, as_tuple, numbers_of, shape_of
+from ptc.capture.control.merging_choices import as_tuple, numbers_of, shape_of
+from ptc.capture.control.numbers_among import NOTHING, is_of, number_among
 from ptc.capture.control.variables import inside_arm
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import MISSING, ChoiceValue, alternatives_of
@@ -117,7 +118,9 @@ class CarriedChoices:
         found: list[Pair] = []
         for mine in form.alternatives:
             kind = kind_of(mine)
-            if isinstance(mine, (DataNumber, HandleValue)) and kind is not None:
+            if isinstance(mine, DataNumber) and isinstance(kind, NumberKind):
+                found.append((mine.var, lambda kind=kind: number_among(self._vm, content, kind)))
+            elif isinstance(mine, HandleValue) and kind is not None:
                 numbers = numbers_of(content, kind)
                 source = numbers[0].var if numbers else NOTHING[mine.var.kind]
                 found.append((mine.var, lambda source=source: source))
@@ -147,6 +150,8 @@ class CarriedChoices:
     def _same(self, form: Value, value: Value) -> bool:
         """Whether an alternative of a form is the one for a value."""
         kind = kind_of(form)
+        if isinstance(kind, NumberKind):
+            return is_of(value, kind)
         if kind is not None:
             return kind_of(value) is kind
         if self._vm.same_alternative(form, value):

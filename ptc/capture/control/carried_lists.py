@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.control import list_forms, lists
 from ptc.capture.control.handles import Storable
 from ptc.capture.control.list_rows import has_rows, require_once, take, taken
+from ptc.capture.control.list_shapes import depth
 from ptc.capture.control.states import Place, State
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
@@ -31,12 +32,14 @@ class Uncarriable(BaseException):
         what: str,
         *,
         by_reference: bool = False,
+        mixed: bool = False,
         klass: Storable | None = None,
     ) -> None:
         super().__init__(what)
         self.context = context
         self.what = what
         self.by_reference = by_reference
+        self.mixed = mixed
         self.klass = klass
 
 
@@ -74,7 +77,7 @@ class CarriedLists:
 
     def begin(self) -> None:
         """Give the lists that are held what they have before the loop: those in others first."""
-        for held in sorted(self._held.values(), key=lambda h: list_forms.depth(h.state.form)):
+        for held in sorted(self._held.values(), key=lambda h: depth(h.state.form)):
             lists.give(self._vm, held.state, held.initial)
 
     def grown(self) -> bool:
@@ -170,6 +173,7 @@ class CarriedLists:
                 self._context,
                 f"a list that would hold {why}",
                 by_reference=why.by_reference,
+                mixed=why.mixed,
                 klass=why.klass,
             ) from None
         if now_held and not vm.lists.alone(now_held[0].name):
@@ -235,6 +239,7 @@ class CarriedLists:
                 self._context,
                 f"{what}, a list that would hold {why}",
                 by_reference=why.by_reference,
+                mixed=why.mixed,
                 klass=why.klass,
             ) from None
         if self._is_form(now) and list_forms.same_form(vm, form, now.state.form):

@@ -408,7 +408,11 @@ class Carried:
 
     def _number(self, now: Value, left: Value, what: str) -> Value | None:
         if now.cls is not left.cls:
-            raise Uncarriable(self.context, what)
+            if self.context.peel < MOST_PEELED:
+                raise Uncarriable(self.context, what)
+            kinds = [number_kind(now), number_kind(left)]
+            numbers = (of_kind(kind, new_number(self.vm, kind)) for kind in kinds)
+            return ChoiceValue(NumberVar(vm_name(self.vm), NumberKind.INT), tuple(numbers))
         if isinstance(now, DataNumber) and self._is_form(now):
             return None
         return DataNumber(NumberVar(vm_name(self.vm), number_kind(left)))

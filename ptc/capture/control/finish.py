@@ -134,6 +134,7 @@ class _Result(Kinds):
         try:
             form = lists.common_form(vm, [[pair for _, pair in pairs]])
         except lists.Unlistable as why:
+            vm.lists.references.reconsider(why.by_reference, why.mixed)
             vm.lists.stores.reconsider(why.klass)
             raise GraphBreak(
                 "PTC-B011",

@@ -67,9 +67,9 @@ class Kept:
     weights that are written in place, generators that are run to their end at once, those of them
     whose rest is asked for after some of it was, and those that a loop leaves in a `try`, sizes of
     inputs (by name, with the size) that are taken apart at the start, elements of lists by the
-    place where they are made, whether all lists in lists are references, classes whose objects are
-    in a store, with what they have by each name, and places that make dictionaries which are in
-    one. `found` counts forms and elements."""
+    place where they are made, whether all lists in lists are references, whether lists have
+    elements of several kinds, classes whose objects are in a store, with what they have by each
+    name, and places that make dictionaries which are in one. `found` counts forms and elements."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
@@ -82,6 +82,7 @@ class Kept:
         default_factory=dict[Hashable, "Element | None"]
     )
     by_reference: bool = False
+    mixed: bool = False
     stores: dict[type, dict[str, Element | None]] = field(
         default_factory=dict[type, "dict[str, Element | None]"]
     )
@@ -121,6 +122,10 @@ class Kept:
         self.records[site] = klass
         self.found += 1
 
+    def learn_mixed(self) -> None:
+        self.mixed = True
+        self.found += 1
+
     def learn_references(self) -> None:
         self.by_reference = True
         self.found += 1
@@ -143,8 +148,8 @@ class Kept:
         return Kept(
             dict(self.forms), set(self.buffers), set(self.written), set(self.collected),
             set(self.resumed), set(self.undriven), dict(self.splits), dict(self.elements),
-            self.by_reference, {klass: dict(known) for klass, known in self.stores.items()},
-            dict(self.records),
+            self.by_reference, self.mixed,
+            {klass: dict(known) for klass, known in self.stores.items()}, dict(self.records),
             self.found,
         )  # fmt: skip
 

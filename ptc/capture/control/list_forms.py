@@ -21,6 +21,7 @@ from ptc.capture.control.handles import (
     objects_of,
     storable,
 )
+from ptc.capture.control.numbers_among import number_among, text_among
 from ptc.capture.control.perhaps import Perhaps, Placed
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
@@ -38,14 +39,20 @@ if TYPE_CHECKING:
 
 class Unlistable(Exception):
     """Values that no list of the IR can hold together. `by_reference`: it could if lists that are
-    in lists were references; `klass`: if the objects of this class, or dictionaries made where this
-    one was, were in a store."""
+    in lists were references; `mixed`: if lists had elements of several kinds; `klass`: if the
+    objects of this class, or dictionaries made where this one was, were in a store."""
 
     def __init__(
-        self, what: str, *, by_reference: bool = False, klass: Storable | None = None
+        self,
+        what: str,
+        *,
+        by_reference: bool = False,
+        mixed: bool = False,
+        klass: Storable | None = None,
     ) -> None:
         super().__init__(what)
         self.by_reference = by_reference
+        self.mixed = mixed
         self.klass = klass
 
 
@@ -163,7 +170,7 @@ def form_of(vm: ControlMachine, value: Value | Perhaps | Placed, like: Form | No
     return _object_form(vm, value)
 
 
-def _object_form(vm: ControlMachine, value: Value) -> ObjectForm | OneOfForm:
+def _object_form(vm: ControlMachine, value: Value) -> Form:
     """The form of one of a few known objects, or of one of them or a handle."""
     known = value.alternatives if isinstance(value, ChoiceValue) else (value,)
     handles = [one for one in known if isinstance(one, HandleValue)]
@@ -173,15 +180,29 @@ def _object_form(vm: ControlMachine, value: Value) -> ObjectForm | OneOfForm:
             raise Unlistable("one of several lists", by_reference=True)
         lasts = isinstance(alternative, ConstantValue) or alternative.source is not None
         if not lasts or is_number(alternative) or isinstance(alternative, TensorValue):
+            if vm.state.known.mixed and isinstance(value, ChoiceValue):
+                return _choice_form(vm, value)
             klass = storable(alternative)
             vm.lists.stores.note_unlisted(klass)
-            raise Unlistable(alternative.describe(), klass=klass)
+            mixed = isinstance(value, ChoiceValue)
+            raise Unlistable(alternative.describe(), mixed=mixed, klass=klass)
     if not handles:
         return ObjectForm(others)
     classes = dict.fromkeys(one.klass for one in handles)
     if len(classes) < len(handles):
         raise Unlistable(value.describe())  # each class has one variable
     return OneOfForm(others, tuple(map(HandleForm, classes)))
+
+
+def _choice_form(vm: ControlMachine, value: ChoiceValue) -> Form:
+    """The form of one of several numbers, strings and known objects."""
+    forms = [form_of(vm, alternative) for alternative in value.alternatives]
+    if not all(isinstance(form, (NumberForm, TextForm, ObjectForm)) for form in forms):
+        raise Unlistable(value.describe())
+    form = forms[0]
+    for its in forms[1:]:
+        form = united(vm, form, its)
+    return form
 
 
 def _in_tuple(part: Value, like: Form | None) -> Form | None:
@@ -220,7 +241,18 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
     objects = (HandleForm, OneOfForm, ObjectForm)
     if all(isinstance(form, objects) for form in (one, other)):
         return united(vm, one, other)
-    return _joined_alike(vm, one, other)
+    try:
+        return _joined_alike(vm, one, other)
+    except Unlistable as why:
+        if why.by_reference or not all(isinstance(form, _MIXING) for form in (one, other)):
+            raise
+        if not vm.state.known.mixed:
+            raise Unlistable(str(why), mixed=True) from None
+    return united(vm, one, other)
+
+
+#: What one list may have beside each other: a number says which it is.
+_MIXING = (NumberForm, TextForm, TensorForm, ObjectForm, TupleForm, HandleForm, OneOfForm)
 
 
 def _joined_alike(vm: ControlMachine, one: Form, other: Form) -> Form:
@@ -327,22 +359,6 @@ def _add_part(vm: ControlMachine, parts: list[Form], part: Form) -> None:
     parts.append(part)
 
 
-def has_several(form: Form) -> bool:
-    """Whether a number says which of several forms something in an element has."""
-    if isinstance(form, (TupleForm, EntriesForm)):
-        return any(map(has_several, form.parts))
-    if isinstance(form, ListForm):
-        return has_several(form.element)
-    return isinstance(form, OneOfForm)
-
-
-def depth(form: Form) -> int:
-    """How many lists are around the innermost elements."""
-    if isinstance(form, (TupleForm, EntriesForm, OneOfForm)):
-        return max(map(depth, form.parts), default=0)
-    return 1 + depth(form.element) if isinstance(form, ListForm) else 0
-
-
 def same_form(vm: ControlMachine, one: Form, other: Form) -> bool:
     """Whether elements of either form are kept in the same way."""
     if one is other:
@@ -425,7 +441,7 @@ def require_same_objects(vm: ControlMachine, form: Form, other: Form) -> None:
         first = mine.alternatives[: len(its.alternatives)]
         pairs = zip(first, its.alternatives, strict=True)
         if not all(vm.same_alternative(a, b) for a, b in pairs):
-            raise Unlistable("different objects in two lists")
+            raise Unlistable("different objects in two lists", mixed=True)
 
 
 def text_of(form: Form) -> str:
@@ -487,12 +503,15 @@ def _example(vm: ControlMachine, leaf: Form) -> NumberKind | type[str] | torch.T
 def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
     """What goes into each list for one element."""
     if isinstance(form, NumberForm):
+        if isinstance(value, ChoiceValue):
+            return [number_among(vm, value, form.kind)]
         return [operand(vm, value)]
     if isinstance(form, TensorForm):
         assert isinstance(value, TensorValue)
         return [vm.lists.tensor(value)]
     if isinstance(form, TextForm):
-        return [vm.text_variable(value)]
+        made = isinstance(value, ChoiceValue) and any(map(is_made, value.alternatives))
+        return [text_among(vm, value) if made else vm.text_variable(value)]  # type: ignore[arg-type]
     if isinstance(form, ObjectForm):
         any_number = NumberVar("", NumberKind.INT)
         return [vm.choice_selector(ChoiceValue(any_number, form.alternatives), value)]
@@ -518,12 +537,16 @@ def _of_several(vm: ControlMachine, form: OneOfForm, value: Value) -> list[Any]:
     if isinstance(value, ChoiceValue):
         places = [_place(vm, form, one) for one in value.alternatives]
         found: list[Any] = [vm.renumbered(value, places)]
-        chosen = dict(zip(places, value.alternatives, strict=True))
+        chosen: dict[int, Value] = dict(zip(places, value.alternatives, strict=True))
     else:
         place = _place(vm, form, value)
         found, chosen = [place], {place: value}
     for place, part in enumerate(form.parts, len(form.known)):
-        if place in chosen:
+        if isinstance(part, NumberForm):
+            found.append(number_among(vm, value, part.kind))
+        elif isinstance(part, TextForm) and place in chosen and isinstance(value, ChoiceValue):
+            found.append(text_among(vm, value))
+        elif place in chosen:
             found += operands(vm, part, chosen[place])
         else:
             found += map(vm.lists.stores.nothing, leaves(part))

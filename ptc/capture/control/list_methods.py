@@ -155,7 +155,8 @@ def _extend(vm: ControlMachine, self: Any, iterable: Value) -> Value | None:
     elif unbounded(vm, iterable):
         vm.call(vm.wrap_fixed(data_lists.extend), [self, iterable])
     else:
-        for value in vm.unpack(iterable):
+        # Whatever is to be asked is asked before anything is written
+        for value in [lists.definite(vm, self, value) for value in vm.unpack(iterable)]:
             self.append(vm, value)
     return self
 

@@ -21,12 +21,11 @@ from ptc.capture.control.list_forms import (
     Perhaps,
     TupleForm,
     Unlistable,
-    depth,
-    has_several,
     joined,
     same_form,
 )
 from ptc.capture.control.list_rows import RowValue, TakenList
+from ptc.capture.control.list_shapes import depth, has_objects, has_several
 from ptc.capture.control.lists import DataListValue, ListState
 from ptc.capture.control.splits import Restart
 from ptc.capture.errors import GraphBreak
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 6
 _MOST_APART = 8
+_MOST_MIXED = 16
 
 
 class References:
@@ -53,6 +53,7 @@ class References:
         self._learned: dict[Site, Form] = {}
         self._open: set[int] = set()  # lists whose elements are being looked at
         self._apart = 0
+        self._mixed = 0  # of which elements of several kinds would have been enough
 
     # -- places --------------------------------------------------------------------------------
 
@@ -207,8 +208,10 @@ class References:
         self._require_same_references(state.form, source.form)
 
     def require_same_leaves(self, state: ListState, form: Form) -> None:
-        """A list that is to have elements of this form has a variable for each part of it."""
-        if has_several(form) and state.form is not EMPTY:
+        """A list that is to have elements of this form has a variable for each part of it. Where
+        lists have elements of several kinds, it numbers its objects in the same way, too."""
+        several = has_several(form) or (self._vm.state.known.mixed and has_objects(form))
+        if several and state.form is not EMPTY:
             self.require_form(state, form)
 
     def require_form(self, state: ListState, form: Form) -> None:
@@ -261,19 +264,23 @@ class References:
             raise _refusal("elements of a kind that is seen too late")
         raise Restart
 
-    def kept_apart(self, by_reference: bool) -> None:
-        """Ways go on apart as a list cannot have the content of each. Where references would do,
-        few may."""
+    def kept_apart(self, by_reference: bool, mixed: bool) -> None:
+        """Ways go on apart as a list cannot have the content of each. Where references would do, or
+        elements of several kinds, few may."""
         self._apart += by_reference
-        self.reconsider(self._apart > _MOST_APART)
+        self._mixed += mixed
+        self.reconsider(self._apart > _MOST_APART, self._mixed > _MOST_MIXED)
 
     def last_resort(self) -> None:
         """Ways cannot go on apart."""
-        self.reconsider(self._apart > 0)
+        self.reconsider(self._apart > 0, self._mixed > 0)
 
-    def reconsider(self, by_reference: bool) -> None:
+    def reconsider(self, by_reference: bool, mixed: bool = False) -> None:
         """Start again with lists in lists as references, if that may help where lists of a known
-        length, kept in place, do not."""
+        length, kept in place, do not; or with elements of several kinds."""
+        if mixed and not self._vm.state.known.mixed:
+            self._vm.state.found.learn_mixed()
+            raise Restart
         if by_reference and not self._vm.state.known.by_reference:
             self._vm.state.found.learn_references()
             raise Restart

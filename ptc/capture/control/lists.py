@@ -216,7 +216,7 @@ def is_state(items: Sequence[Any]) -> bool:
 
 def refusal(vm: ControlMachine, why: Unlistable) -> GraphBreak:
     """Raises Restart where lists in lists as references, or objects in stores, would do."""
-    vm.lists.references.reconsider(why.by_reference)
+    vm.lists.references.reconsider(why.by_reference, why.mixed)
     vm.lists.stores.reconsider(why.klass)
     return GraphBreak(
         "PTC-B006", f"a list whose length data decides would hold {why}", _REMEDY
@@ -250,14 +250,15 @@ def one_list(vm: ControlMachine, one: Value, other: Value) -> bool | None:
 def common_form(vm: ControlMachine, contents: Sequence[Sequence[Any]]) -> Form | None:
     """The form of lists with these `items`; None if all are empty. Raises Unlistable."""
     form: Form | None = None
-    for items in contents:
+    # What variables hold first: of several kinds, it has numbered them
+    for items in sorted(contents, key=lambda items: not is_state(items)):
         for item in items:
             its = item.form if isinstance(item, ListState) else form_of(vm, item, form)
             form = its if form is None else joined(vm, form, its)
     for items in contents:
         if is_state(items) and form is not None:
-            form = with_same_objects(vm, form, items[0].form)
             vm.lists.references.require_same_leaves(items[0], form)
+            form = with_same_objects(vm, form, items[0].form)
     return form
 
 
@@ -416,6 +417,15 @@ def holdable(value: Any) -> bool:
     )
 
 
+def definite(vm: ControlMachine, owner: Any, value: Value) -> Value:
+    """The value that goes into a list, without a choice where no list could have that."""
+    try:
+        form_of(vm, value, owner.state.form if is_state(owner.items) else None)
+    except Unlistable:
+        return vm.settle(value)
+    return value
+
+
 def widened(vm: ControlMachine, owner: DataListValue, value: Value) -> Value:
     """An element about to be put in: the list is made wide enough for it."""
     state = owner.state
@@ -543,6 +553,7 @@ def extend(vm: ControlMachine, owner: DataListValue, other: Any) -> None:
     if owner.maxlen is not None:
         raise GraphBreak("PTC-B006", "a deque with a bound is extended by a list of unknown length")
     widen(vm, owner, other.state.form)
+    vm.lists.references.require_same_leaves(other.state, owner.state.form)
     try:
         widen(vm, owner, with_same_objects(vm, owner.state.form, other.state.form))
     except Unlistable as why:

@@ -93,7 +93,7 @@ def _enter(vm: ControlMachine, frame: Frame, header: int, stops: Stops) -> Outco
             back()
         except Uncarriable as refused:
             if refused.context is not context or peel == MOST_PEELED:
-                vm.lists.references.reconsider(refused.by_reference)
+                vm.lists.references.reconsider(refused.by_reference, refused.mixed)
                 vm.lists.stores.reconsider(refused.klass)
                 raise _refusal(refused) from None
             back()

@@ -4,7 +4,7 @@ that what is assigned again and again on some ways is one of few things, and not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from ptc.capture.control.handles import (
     one_class,
 )
 from ptc.capture.control.merging_lists import MergedLists
+from ptc.capture.control.numbers_among import NOTHING, is_of
 from ptc.capture.control.states import State, facts_of
 from ptc.capture.control.variables import inside_arm
 from ptc.capture.values.base import Value
@@ -43,12 +44,6 @@ from ptc.graph.symbols import expression_of
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
-#: What a variable has where a choice is no number.
-NOTHING: Mapping[NumberKind, int | float | bool] = {
-    NumberKind.INT: 0,
-    NumberKind.FLOAT: 0.0,
-    NumberKind.BOOL: False,
-}
 _MOST_CONSTANTS = 4  # numbers that are told apart; more are one that data decides
 _MOST_ROWS = 4  # lists of one known length that are told apart
 
@@ -89,11 +84,11 @@ class MergedChoices:
             repr(one.value)
             for value in values
             for one in alternatives_of(value)
-            if isinstance(one, ConstantValue) and _is_of(one, kind)
+            if isinstance(one, ConstantValue) and is_of(one, kind)
         }
         many = len(known) > _MOST_CONSTANTS
         own = [
-            [one for one in alternatives_of(value) if _is_of(one, kind)]
+            [one for one in alternatives_of(value) if is_of(one, kind)]
             if many
             else list[Value](numbers_of(value, kind))
             for value in values
@@ -327,10 +322,6 @@ def _told_apart(end: End) -> Iterator[End]:
 
 def numbers_of(value: Value, kind: Kind) -> list[Any]:
     return [part for part in alternatives_of(value) if kind_of(part) is kind]
-
-
-def _is_of(value: Value, kind: NumberKind) -> bool:
-    return is_number(value) and number_kind(value) is kind
 
 
 def shape_of(value: Value) -> Any:

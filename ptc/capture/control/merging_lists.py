@@ -59,7 +59,7 @@ class MergedLists:
         except lists.Unlistable as why:
             if any(context.region or context.peel for context in vm.loops):
                 raise lists.refusal(vm, why) from None  # the ways would multiply without an end
-            vm.lists.references.kept_apart(why.by_reference)
+            vm.lists.references.kept_apart(why.by_reference, why.mixed)
             raise Unmergeable(
                 f"a list has different lengths in the arms, and would hold {why}"
             ) from None

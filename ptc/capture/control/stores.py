@@ -413,7 +413,7 @@ class Stores:
 
 def _refusal(vm: ControlMachine, owner: HandleValue, name: str, why: Unlistable) -> GraphBreak:
     """Raises Restart where another store, or lists in lists as references, would do."""
-    vm.lists.references.reconsider(why.by_reference)
+    vm.lists.references.reconsider(why.by_reference, why.mixed)
     vm.lists.stores.reconsider(why.klass)
     return _column_refusal(owner.klass, name, str(why))
 

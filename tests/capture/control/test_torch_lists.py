@@ -394,9 +394,21 @@ def test_strings_that_grow() -> None:
     check(_text, torch.tensor([3.0, 4.0]), torch.tensor([0.5, 0.25]), torch.tensor([900.0, 1.0]))
 
 
+def test_numbers_beside_tensors() -> None:
+    check(_mixed, torch.tensor([3.0, 4.0]), torch.tensor([0.5, 0.25]))
+
+
+def _functions(x: Tensor) -> int:
+    kept: list[Any] = []
+    while x.sum() > 1:
+        kept.append(lambda: 1)
+        x = x / 2
+    return len(kept)
+
+
 def test_refusals_name_the_line() -> None:
     with pytest.raises(CompileError) as refused:
-        capture_program(_mixed, (torch.tensor([3.0, 4.0]),))
+        capture_program(_functions, (torch.tensor([3.0, 4.0]),))
     diagnostic = refused.value.diagnostic
     assert diagnostic.code == "PTC-B006"
     assert "list" in str(refused.value) and __file__ in str(refused.value)
