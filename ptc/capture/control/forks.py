@@ -166,9 +166,7 @@ def _run(
             return step(stops, mark)
         vm.prepare_operands(frame, instruction)
         stop = frame.handlers[index](vm, frame, instruction)
-        if frame.stack:
-            records.replace_made(vm, frame, mark.time)
-            entries.note_birth(vm, frame.stack[-1])
+        _note_made(vm, frame, mark)
         if not stop:
             return None
         vm.frame_ends(frame, instruction)
@@ -205,6 +203,13 @@ def _run(
         if not stopped.stack:  # before the frames go back to where an arm began
             stopped.stack = vm.stack_locations()
         raise
+
+
+def _note_made(vm: ControlMachine, frame: Frame, mark: Point) -> None:
+    """What the instruction has left on the stack may be new."""
+    if frame.stack:
+        records.replace_made(vm, frame, mark.time)
+        entries.note_birth(vm, frame.stack[-1])
 
 
 def _with_thrown(
