@@ -56,15 +56,6 @@ class OutputError:
         return not self.reason and self.error <= self.limit
 
 
-def check_sets(
-    program: AtenProgram,
-    function: Callable[..., Any],
-    calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
-) -> list[CheckSet]:
-    """`check_set` of each call's (args, kwargs)."""
-    return [check_set(program, function, args, kwargs) for args, kwargs in calls]
-
-
 def check_set(
     program: AtenProgram,
     function: Callable[..., Any],

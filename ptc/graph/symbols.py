@@ -150,21 +150,28 @@ def _remainder_text(found: re.Match[str]) -> str:
     return f"{value} % {divisor}" if re.fullmatch(r"\w+", value) else f"({value}) % {divisor}"
 
 
+#: What torch asks of a tensor's layout and then keeps with the tensor.
+_REMEMBERED = (
+    "is_contiguous",
+    "is_contiguous_for_memory_format",
+    "is_channels_last_contiguous_2d",
+    "is_channels_last_contiguous_3d",
+    "is_non_overlapping_and_dense",
+)
+
+#: What torch asks to order the dimensions of a result in memory.
+_ORDERING = (
+    "compute_elementwise_output_strides",
+    "compute_elementwise_output_logical_to_physical_perm",
+)
+
 #: Where torch asks about sizes only to choose a library or a memory layout: file -> functions.
 _LAYOUT_QUESTIONS = {
     "fake_impls": ("conv",),
     "_meta_registrations": ("_exec_fft", "_sort_dims"),
     "_refs": ("_reshape_view_helper_core_alg",),
     "_prims": ("_as_strided_meta", "check_in_bounds_for_storage"),
-    "_prims_common": (
-        "is_contiguous",
-        "is_contiguous_for_memory_format",
-        "is_channels_last_contiguous_2d",
-        "is_channels_last_contiguous_3d",
-        "is_non_overlapping_and_dense",
-        "compute_elementwise_output_strides",
-        "suggest_memory_format",
-    ),
+    "_prims_common": (*_REMEMBERED, *_ORDERING, "suggest_memory_format"),
 }
 
 
@@ -198,17 +205,6 @@ def _is_remembered(filename: str, function: str) -> bool:
     return "_prims_common" in filename and function in _REMEMBERED
 
 
-_REMEMBERED = frozenset(
-    {
-        "is_contiguous",
-        "is_contiguous_for_memory_format",
-        "is_channels_last_contiguous_2d",
-        "is_channels_last_contiguous_3d",
-        "is_non_overlapping_and_dense",
-    }
-)
-
-
 def _asked_within(is_asker: Callable[[str, str], bool], depth: int) -> bool:
     """Whether one of the nearest callers (file, function) is such a one."""
     here = inspect.currentframe()
@@ -237,12 +233,6 @@ def _orders_dimensions(filename: str, function: str) -> bool:
     """Whether this function of torch asks in what order the result of an elementwise operator lies
     in memory, which no value depends on."""
     return function in _ORDERING and "_prims_common" in filename
-
-
-_ORDERING = (
-    "compute_elementwise_output_strides",
-    "compute_elementwise_output_logical_to_physical_perm",
-)
 
 
 class SizeEnv(ShapeEnv):

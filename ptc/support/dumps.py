@@ -78,7 +78,9 @@ def _write(path: Path, data: bytes) -> None:
 
 def write_atomically(path: Path, data: bytes | Callable[[BinaryIO], object]) -> None:
     """Write `data`, or what it writes, so that `path` holds either its old content or all of the
-    new one."""
+    new one. A link stays, and the file that it names is written."""
+    if path.is_symlink():
+        path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -126,6 +126,13 @@ def test_a_graph_that_cannot_be_written(folder: Path) -> None:
     assert [p for p in sorted(folder.iterdir()) if p.name != "__pycache__"] == before
 
 
+def test_a_graph_is_written_where_a_link_leads(folder: Path) -> None:
+    (folder / "link").symlink_to("shown.txt")
+    result = runner.invoke(app, ["inspect-graph", "entries.py", "--output", "link"])
+    assert result.exit_code == 0, result.stderr
+    assert (folder / "link").is_symlink() and (folder / "shown.txt").read_text()
+
+
 def test_run_time_errors_of_a_compiled_model(folder: Path) -> None:
     """Another entry's input, weights of other shapes, and a library without its end."""
     made = runner.invoke(app, ["compile", str(MLP), "-o", "out"])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from cli.main import COMMANDS, app
@@ -49,6 +50,18 @@ def test_the_model_with_a_dynamic_size_in_the_readme(tmp_path: Path) -> None:
     for given in (command, [*command[:-1], "ids=i64[1,128]<512"]):
         done = subprocess.run(given, capture_output=True, text=True, cwd=ROOT, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("model", ["resnet18", "generate_gpt"])
+def test_models_that_the_readme_compiles_and_runs(model: str, tmp_path: Path) -> None:
+    compile_ = re.search(rf"\$ ptc compile (\S*{model}\S*) -o build", README)
+    run = re.search(rf"\$ ptc run build/(lib{model}\.so) --input '(\S+)'", README)
+    assert compile_ is not None and run is not None
+    made = CliRunner().invoke(app, ["compile", str(ROOT / compile_[1]), "-o", str(tmp_path)])
+    assert made.exit_code == 0, made.stderr
+    command = [sys.executable, "-m", "cli", "run", str(tmp_path / run[1]), "--input", run[2]]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_files_named_in_the_documents_exist() -> None:

@@ -17,9 +17,9 @@ import torch
 from ptc.autograd.functionalise import functionalise
 from ptc.capture.api import DynamicSpec, capture_program
 from ptc.exporters.api import export
-from ptc.exporters.check import check_sets
 from ptc.exporters.onnx import run
 from ptc.graph.verifier import verify_aten, verify_captured
+from tests.exporters.checking import check_sets
 from tests.models import zoo
 from tests.models.zoo import ZooModel
 

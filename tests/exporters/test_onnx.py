@@ -14,10 +14,10 @@ from torch import nn
 
 from ptc.autograd.functionalise import functionalise
 from ptc.exporters.api import ExportReport, export
-from ptc.exporters.check import check_sets
 from ptc.exporters.onnx import run
 from ptc.graph.program import AtenProgram
 from ptc.support.diagnostics import CompileError
+from tests.exporters.checking import check_sets
 from tests.exporters.test_ptir import Everything
 from tests.graph.tracing import trace
 

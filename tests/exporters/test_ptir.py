@@ -16,7 +16,6 @@ from torch import nn
 
 from ptc.autograd.functionalise import functionalise
 from ptc.exporters.api import export
-from ptc.exporters.check import check_sets
 from ptc.exporters.ptir.container import read_package, write_package
 from ptc.exporters.ptir.extract import extract
 from ptc.exporters.ptir.format import read_program
@@ -40,6 +39,7 @@ from ptc.graph.program import AtenProgram, DimRange
 from ptc.graph.verifier import verify_aten
 from ptc.loops.index import Index, maximum, minimum
 from ptc.support.diagnostics import CompileError
+from tests.exporters.checking import check_sets
 from tests.graph.tracing import trace
 
 
