@@ -78,13 +78,17 @@ class Describer:
         if isinstance(value, ObjectValue) and not isinstance(value, ModuleValue):
             names = tuple(value.attribute_names(self.vm))
             items = [self.vm.getattr(value, name) for name in names]
-            kind = "dataclass" if hasattr(value.klass, "__dataclass_fields__") else "object"
-            return self._node(kind, items, names, value.klass, path)
+            return self.instance(value.klass, items, names, path)
         raise GraphBreak(
             "PTC-B011",
             f"{value.describe()} cannot be part of a compiled program's arguments or result",
             "pass and return tensors, numbers, None, and lists, tuples, dicts, dataclasses",
         )
+
+    def instance(self, cls: type, items: list[Value], names: tuple[str, ...], path: str) -> Node:
+        """An object with these attributes."""
+        kind = "dataclass" if hasattr(cls, "__dataclass_fields__") else "object"
+        return self._node(kind, items, names, cls, path)
 
     def _node(
         self, kind: str, items: list[Value], keys: tuple[Any, ...], cls: type, path: str

@@ -13,10 +13,10 @@ import torch
 import torch.fx
 
 from ptc.capture import torch_state
-from ptc.capture.control import dicts, keys, list_forms, lists
+from ptc.capture.control import dicts, keys, list_forms, lists, numbers_among
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.dicts import DataDictValue
-from ptc.capture.control.handles import RecordClass
+from ptc.capture.control.handles import HandleValue, RecordClass
 from ptc.capture.control.list_forms import (
     Form,
     HandleForm,
@@ -100,16 +100,21 @@ class _Result(Kinds):
         self.varies = False  # whether there are several structures
         self._numbers: dict[Any, int] = {}
         self._rows_of: dict[int, Structure] = {}
+        self._as_ones: dict[int, Value] = {}
         self._alive: list[Value] = []
 
     def describe(self, value: Value, path: str) -> Structure:
-        value = self.control.settle(value)
+        value = self.control.settle(self._as_one(value))
         if isinstance(value, DataListValue) and not (
             value.is_plain and not isinstance(value.state.form, ListForm)
         ):
             return self._rows(value, path)
         if isinstance(value, RecordValue):
             value = value.known(self.control)
+        elif isinstance(value, HandleValue):
+            attributes = self.control.lists.stores.attributes(value.klass)
+            items = [self.control.getattr(value, name) for name in attributes]
+            return self.instance(value.klass, items, attributes, path)
         if isinstance(value, DataTupleValue):
             return Node("tuple of", (self.describe(value.elements, path),))
         if isinstance(value, DataDictValue):
@@ -121,6 +126,18 @@ class _Result(Kinds):
         if isinstance(value, (DataNumber, DataListValue, TextValue)):
             return self.leaf(value, path)
         return super().describe(value, path)
+
+    def _as_one(self, value: Value) -> Value:
+        """A choice that is one number or string, for which there need be no structures."""
+        if not isinstance(value, ChoiceValue):
+            return value
+        if self.varies:
+            return numbers_among.as_one(self.control, value)
+        known = self._as_ones.get(id(value))
+        if known is None:
+            known = self._as_ones[id(value)] = numbers_among.as_one(self.control, value)
+            self._alive.append(value)
+        return known
 
     def _pairs(self, value: DictValue) -> DataListValue:
         """The keys with their values, of the entries that are there, as a list."""
@@ -180,8 +197,9 @@ class _Result(Kinds):
             isinstance(form, ObjectForm) and not list_forms.holds_texts(form)
         ):
             return self.one_of(value, form, variables, names)
-        if isinstance(form, HandleForm) and isinstance(form.klass, RecordClass):
-            return self.records(value, form.klass, next(variables), names)
+        if isinstance(form, HandleForm):
+            give = self.records if isinstance(form.klass, RecordClass) else self.objects
+            return give(value, form.klass, next(variables), names)
         if not isinstance(form, TupleForm):
             var = next(variables)
             if list_forms.holds_texts(form):

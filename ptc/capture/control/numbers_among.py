@@ -11,8 +11,18 @@ from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.texts import is_text
-from ptc.graph.control import Assign, Body, NumberKind, NumberVar, Operand, Switch, TextVar
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.texts import TextValue, is_text
+from ptc.graph.control import (
+    Assign,
+    Body,
+    Formatted,
+    NumberKind,
+    NumberVar,
+    Operand,
+    Switch,
+    TextVar,
+)
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -54,3 +64,16 @@ def text_among(vm: ControlMachine, choice: ChoiceValue) -> TextVar:
             vm.writer.add(Assign(target, text))
     vm.writer.add(Switch(choice.selector, tuple(arms), None, "choice"))
     return target
+
+
+def as_one(vm: ControlMachine, choice: ChoiceValue) -> Value:
+    """One of several numbers of a type as a number, and one of several strings as a string; any
+    other choice as it is."""
+    possible = vm.possible.get(choice.selector.name, frozenset(range(len(choice.alternatives))))
+    parts = [part for n, part in enumerate(choice.alternatives) if n in possible]
+    if all(map(is_text, parts)):
+        return TextValue((Formatted(text_among(vm, choice)),))
+    if not all(map(is_number, parts)) or len({number_kind(part) for part in parts}) > 1:
+        return choice
+    number = number_among(vm, choice, number_kind(parts[0]))
+    return DataNumber(number) if isinstance(number, NumberVar) else ConstantValue(number)

@@ -1,5 +1,5 @@
-"""Results that are lists with elements of several kinds, or of dictionaries with known keys: what
-their structures are made of.
+"""Results that are lists with elements of several kinds, of objects, or of dictionaries with known
+keys: what their structures are made of.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ptc.capture.control.handles import RecordClass
 from ptc.capture.control.list_forms import Form, ObjectForm, OneOfForm
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.records import ORDER
-from ptc.capture.program_structure import Describer
+from ptc.capture.program_structure import Describer, type_name
 from ptc.capture.values.constants import ConstantValue
 from ptc.graph.control import ListItem, ListVar, Var
 from ptc.graph.program import Const, Node, Structure
@@ -26,7 +26,7 @@ class Kinds(Describer):
     def __init__(self, vm: ControlMachine) -> None:
         super().__init__(vm)
         self.control = vm
-        self._open: list[RecordClass] = []
+        self._open: list[Any] = []
 
     def column(self, var: Var, name: str) -> Structure:
         raise NotImplementedError
@@ -76,6 +76,24 @@ class Kinds(Describer):
             return kinds[0]
         which = self.column(self._picked(order.owner.state.vars[0], numbers), next(names))
         return Node("one of", (which, *kinds))
+
+    def objects(
+        self, value: DataListValue, klass: type, numbers: ListVar, names: Iterator[str]
+    ) -> Structure:
+        """Objects of a class: what each has by its attributes' names."""
+        if klass in self._open:
+            raise not_printed(value)  # they hold objects of their own kind
+        self._open.append(klass)
+        stores = self.control.lists.stores
+        fields: dict[str, Structure] = {}
+        for name in stores.attributes(klass):
+            column = stores.column(klass, name)
+            assert column is not None
+            picked = iter([self._picked(var, numbers) for var in column.owner.state.vars])
+            fields[name] = self.columns(value, column.form, picked, names)
+        self._open.remove(klass)
+        kind = "dataclass" if hasattr(klass, "__dataclass_fields__") else "object"
+        return Node(kind, tuple(fields.values()), tuple(fields), type_name(klass))
 
     def _picked(self, var: ListVar, numbers: ListVar) -> ListVar:
         """The elements of a list at these positions."""

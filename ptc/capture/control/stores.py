@@ -325,6 +325,10 @@ class Stores:
         names = list(self._of(owner.klass).columns)
         return [name for name in names if self.read(owner, name) is not None]
 
+    def attributes(self, klass: type) -> tuple[str, ...]:
+        """What objects of a class have, in the order in which they get it."""
+        return tuple(self._of(klass).columns)
+
     def definite(self, value: Value) -> Value:
         """A value without choices where no list could keep it. Writes nothing."""
         try:

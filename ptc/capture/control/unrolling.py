@@ -10,7 +10,7 @@ from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import SequenceIterator, SequenceValue
-from ptc.capture.values.iterators import EnumerateValue, ZipValue
+from ptc.capture.values.iterators import EnumerateValue, ReversedValue, ZipValue
 from ptc.capture.values.mappings import DictIterator
 from ptc.capture.values.torch_tensor import TensorValue
 
@@ -31,7 +31,7 @@ def unrolls(vm: ControlMachine, frame: Frame, header: int, arrivals: int, most: 
 
 def remaining(iterator: Any) -> int | None:
     """How many elements are left; None if that is not known."""
-    if isinstance(iterator, (SequenceIterator, ConstantIterator, DictIterator)):
+    if isinstance(iterator, (SequenceIterator, ReversedValue, ConstantIterator, DictIterator)):
         if not isinstance(iterator.position, int):
             return None
         if isinstance(iterator, ConstantIterator):
@@ -53,7 +53,7 @@ def remaining(iterator: Any) -> int | None:
 
 def uniform(iterator: Any) -> bool:
     """Whether an iterator's elements are numbers or tensors, which a loop can count through."""
-    if isinstance(iterator, SequenceIterator):
+    if isinstance(iterator, (SequenceIterator, ReversedValue)):
         items = iterator.sequence.items
         return all(isinstance(item, TensorValue) for item in items) or all(
             isinstance(item, ConstantValue) and isinstance(item.value, (int, float))

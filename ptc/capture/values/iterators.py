@@ -172,26 +172,46 @@ class FilterValue(IteratorValue):
 
 
 class ReversedValue(IteratorValue):
-    """`reversed()` of a list or tuple (live)."""
+    """`reversed()` of a list or tuple (live). `position` counts from the end that it had when the
+    iterator was made, where it had `total` elements."""
 
-    __slots__ = ("position", "sequence")
+    __slots__ = ("position", "sequence", "total")
 
     def __init__(self, sequence: SequenceValue) -> None:
         super().__init__()
         self.sequence = sequence
-        self.position = len(sequence.items) - 1
+        self.total = len(sequence.items)
+        self.position = 0
 
     @property
     def cls(self) -> type:
         return type(reversed([])) if self.sequence.cls is list else reversed
 
+    def next(self, vm: Machine) -> Value | None:
+        if not isinstance(self.position, int) or not isinstance(self.sequence, SequenceValue):
+            return vm.next_by_data(self)
+        return super().next(vm)
+
     def produce(self, vm: Machine) -> Value | None:
-        if not 0 <= self.position < len(self.sequence.items):
-            vm.journal.assign(self, "position", -1)
+        index = self.total - 1 - self.position
+        if not 0 <= index < len(self.sequence.items):
+            vm.journal.assign(self, "position", self.total)
             return None
-        value = self.sequence.items[self.position]
-        vm.journal.assign(self, "position", self.position - 1)
-        return value
+        vm.journal.assign(self, "position", self.position + 1)
+        return self.sequence.items[index]
+
+    def element(self, vm: Machine, position: Value) -> Value:
+        """The element at a position that data decides, which is in range."""
+        index = vm.binary("-", vm.const(self.total - 1), position)
+        if not isinstance(self.sequence, SequenceValue):
+            return self.sequence.element(vm, index)
+        return vm.getitem(self.sequence, index)
+
+    def count(self, vm: Machine) -> Value:
+        return vm.const(self.total)
+
+    def rest(self) -> list[Value]:
+        return self.sequence.items[: max(self.total - self.position, 0)][::-1]
 
     def rebuild(self, emit: Rebuilder) -> str:
         return emit.advanced(f"reversed({emit.value(self.sequence)})", self.produced)

@@ -5,6 +5,7 @@ dictionaries, by identity, printed and returned.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,67 @@ def test_records_in_libraries(
 ) -> None:
     case = Case(function.__name__, lambda: function, tuple((one,) for one in inputs))
     compare(eager(case), library(case, tmp_path))
+
+
+@dataclass
+class Span:
+    start: int
+    score: float
+    tags: list[int] = field(default_factory=list[int])
+
+
+class Step:
+    def __init__(self, number: int, state: torch.Tensor) -> None:
+        self.number = number
+        self.state = state
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Step)
+            and self.number == other.number
+            and torch.equal(self.state, other.state)
+        )
+
+
+def spans(x: torch.Tensor) -> Any:
+    """Objects of which data decides how many exist, in a list and alone."""
+    found: list[Span] = []
+    for i in range(int(x[0])):
+        span = Span(i, float(x[2]) * i)
+        if i % 2:
+            span.tags.append(i)
+        found.append(span)
+    return found, max(found, key=lambda s: s.score) if found else None
+
+
+def steps(x: torch.Tensor) -> Any:
+    found: list[Step] = []
+    while x.sum() > 1:
+        found.append(Step(len(found), x))
+        x = x / 2
+    return found
+
+
+@pytest.mark.parametrize("function", [spans, steps])
+def test_objects_in_results(function: Callable[[torch.Tensor], Any]) -> None:
+    check(function, *map(torch.tensor, ([3.0, 2.0, 0.5], [0.0, 1.0, 1.0], [5.0, 1.0, -1.0])))
+
+
+def reports(x: torch.Tensor) -> Any:
+    """Numbers and strings that are constants on some ways: one structure, not one for each way."""
+    out: dict[str, Any] = {}
+    for i, name in enumerate("abcdefgh"):
+        score, value, sure = 0.0, "none", False
+        if x[i] > 0:
+            score, value = x[i].item(), name * 2
+        if x[i] > 1:
+            sure = True
+        if x[i] > 2:
+            value = f"v{int(x[i])}"
+        out[name] = {"score": score, "value": value, "sure": sure, "n": 1 if x[i] < -1 else 2}
+    return out
+
+
+def test_constants_of_one_type_in_results() -> None:
+    torch.manual_seed(0)
+    check(reports, *(torch.randn(8) * 2 for _ in range(4)))
