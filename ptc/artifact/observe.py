@@ -24,6 +24,8 @@ from ptc.hosting import LoadedArtifact
 from ptc.hosting.effects import UsersException
 from ptc.support.diagnostics import CompileError
 
+#: In warnings of torch's own kernels, which no program makes.
+_FROM_WITHIN = "(Triggered internally at "
 #: (channel, label, text)
 Emitted = tuple[str, str, str]
 
@@ -137,7 +139,11 @@ def _captured(texts: list[Emitted]) -> Iterator[None]:
         ):
             warnings.simplefilter("always")
             yield
-        found = [("warning", w.category.__name__, str(w.message)) for w in caught]
+        found = [
+            ("warning", w.category.__name__, str(w.message))
+            for w in caught
+            if _FROM_WITHIN not in str(w.message)
+        ]
     finally:
         root.handlers[:] = before
         texts[:] = _joined([*texts, *found])

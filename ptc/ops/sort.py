@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -173,20 +174,50 @@ def decompose_nanmedian(
 @decomposes(aten.nanmedian.default)
 def decompose_nanmedian_all(x: torch.Tensor) -> torch.Tensor:
     """The median of everything that is not NaN."""
-    return decompose_nanmedian(x.reshape(-1), 0)[0]
+    return decompose_nanmedian(_never_empty(x), 0)[0]
 
 
 @decomposes(aten.median.default)
 def decompose_median_all(x: torch.Tensor) -> torch.Tensor:
     """The median of everything."""
-    return decompose_median(x.reshape(-1), 0)[0]
+    flat = _in_a_row(x)
+    size = flat.shape[0]
+    if not isinstance(size, torch.SymInt) or not x.dtype.is_floating_point:
+        return decompose_median(_never_empty(x), 0)[0]
+    # The NaN behind the others is the median of none, and is in nobody's middle else.
+    values, _ = torch.sort(_never_empty(x))
+    middle = torch.div(torch.full((1,), size, device=x.device) - 1, 2, rounding_mode="floor")
+    value = values.gather(0, middle.clamp(min=0)).squeeze(0)
+    return torch.where(torch.isnan(flat).any(), torch.nan, value)
+
+
+def _in_a_row(x: torch.Tensor) -> torch.Tensor:
+    """All elements. To have torch work out how many would be to ask whether there are any."""
+    return x if x.dim() == 1 else x.reshape((x.numel(),))
+
+
+def _never_empty(x: torch.Tensor) -> torch.Tensor:
+    """All elements in a row, with what the median of none is behind them where there may be
+    none."""
+    flat = _in_a_row(x)
+    size = flat.shape[0]
+    if size != 0 if isinstance(size, int) else not x.dtype.is_floating_point:
+        return flat
+    nothing = math.nan if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+    return torch.cat([flat, flat.new_full((1,), nothing)])
 
 
 def _pick(
-    values: torch.Tensor, places: torch.Tensor, dim: int, at: int, keepdim: bool
+    values: torch.Tensor, places: torch.Tensor, dim: int, at: Any, keepdim: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     if values.dim() == 0:
         return values, places
+    if isinstance(at, torch.SymInt):
+        shape = list(values.shape)
+        shape[dim] = 1
+        index = torch.full(shape, at, device=values.device)
+        found = values.gather(dim, index), places.gather(dim, index)
+        return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
     picked = values.narrow(dim, at, 1), places.narrow(dim, at, 1)
     return picked if keepdim else (picked[0].squeeze(dim), picked[1].squeeze(dim))
 
@@ -251,4 +282,6 @@ samples_for(
     sample(T("f32[3,4]"), exact=True),
     sample(T("i64[9]"), exact=True),
     sample(T("f32[]"), exact=True),
+    sample(T("f32[0]"), exact=True),
+    sample(T("i64[2,0]"), exact=True),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from torch import Tensor, nn
 from ptc.capture.api import capture_program
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
+from tests.zoo.case import Case
+from tests.zoo.harness import compare, eager, library
 
 TOKENS = tuple(torch.tensor(row) for row in ([3, 1, 2, 0, 0], [1, 0, 0, 0, 0], [4, 4, 2, 1, 3]))
 
@@ -61,3 +64,15 @@ def test_recursion_as_deep_as_data_says_is_refused() -> None:
 
     with pytest.raises(CompileError, match="PTC-B017.*nested too deep"):
         capture_program(program, (torch.tensor([0, 0, 1, 2]),))
+
+
+def medians(x: torch.Tensor) -> Any:
+    """Of what may be nothing; torch's own warning about one element is nothing of the program's."""
+    y = x[x > 0]
+    return y.median(), y.nanmedian(), y.median(0).values if len(y) else 0, y.std(), y[:1].mean()
+
+
+def test_statistics_of_what_may_be_nothing(tmp_path: Path) -> None:
+    inputs = ([1.0, -2.0, 3.0, 4.0], [-1.0, -2.0, -3.0, -4.0], [1.0, 2.0, 3.0, 4.0], [5.0, 0, 0, 0])
+    case = Case("medians", lambda: medians, tuple((torch.tensor(row),) for row in inputs))
+    compare(eager(case), library(case, tmp_path, check=True))
