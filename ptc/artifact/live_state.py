@@ -78,6 +78,12 @@ class Session:
         self._state = state
         self._left: _Saved | None = None
 
+    def fork(self) -> Session:
+        """A row of its own that goes on from here."""
+        other = Session(self._state)
+        other._left = self._left
+        return other
+
     @contextmanager
     def call(self) -> Iterator[None]:
         """One call: it finds what the last one left, and the live objects keep what they held."""

@@ -124,8 +124,8 @@ class _Comparison:
 
     def call(self, given: InputSet, *, tentative: bool) -> bool:
         """Compare one call; False if there was nothing to compare."""
-        number = self.compared
-        eager = self.eager(given)
+        number, session = self.compared, self.eager_session.fork()
+        eager = self.eager(given, self.eager_session)
         exact = None
         if self.exact_call is not None:
             exact = observe_eager(self.exact_call, given.args, given.kwargs, self.exact_session)
@@ -142,7 +142,7 @@ class _Comparison:
                 self.notes.append(f"input set {number} ends with {NOT_SUPPORTED}: {what}")
             return False
         found = _compared(number, actual, eager, exact)
-        near = [] if all(check.passed for check in found) else self.near(given, eager)
+        near = [] if all(check.passed for check in found) else self.near(given, eager, session)
         if any(not _all_passed(_compared(0, other, eager, None)) for other in near):
             self.notes.append(
                 f"input set {number} is not judged: eager's own result is another one when its "
@@ -167,8 +167,8 @@ class _Comparison:
             for item in self.raises
         )
 
-    def eager(self, given: InputSet) -> Observed:
-        return observe_eager(self.function, given.args, given.kwargs, self.eager_session)
+    def eager(self, given: InputSet, session: Session) -> Observed:
+        return observe_eager(self.function, given.args, given.kwargs, session)
 
     def cover(self, given: InputSet, eager: Observed) -> None:
         """Count the arms of one call. Raises InternalError where the interpreter fails and eager
@@ -190,15 +190,13 @@ class _Comparison:
                     f"eager {_shown(eager.raised)}",
                 ) from error
 
-    def near(self, given: InputSet, eager: Observed) -> list[Observed]:
-        """What eager does when inputs change by rounding. That it differs as a library must not is
-        a count of iterations, a chaotic sequence; a little, a solution of an ill-conditioned
-        system. Not asked of models with state."""
-        if self.program.state or self.program.written:
-            return []
+    def near(self, given: InputSet, eager: Observed, session: Session) -> list[Observed]:
+        """What eager does when inputs change by rounding, each time from the same state. That it
+        differs as a library must not is a count of iterations, a chaotic sequence; a little, a
+        solution of an ill-conditioned system."""
         found: list[Observed] = []
         for near in near_inputs(given):
-            found.append(self.eager(near))
+            found.append(self.eager(near, session.fork()))
             found[-1].arguments = eager.arguments
         return found
 

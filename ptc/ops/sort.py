@@ -208,7 +208,7 @@ def _never_empty(x: torch.Tensor) -> torch.Tensor:
 
 
 def _pick(
-    values: torch.Tensor, places: torch.Tensor, dim: int, at: Any, keepdim: bool
+    values: torch.Tensor, places: torch.Tensor, dim: int, at: int | torch.SymInt, keepdim: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     if values.dim() == 0:
         return values, places

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import torch
+from pathlib import Path
 
+import torch
+from torch import nn
+
+import ptc
 from ptc.artifact.input_sets import InputSet
 from ptc.artifact.live_state import LiveState
 from ptc.artifact.verify import verify_entry
@@ -36,3 +40,24 @@ def test_a_jump_beside_the_input_excuses_nothing() -> None:
     given = [InputSet((x,), {})]
     wrong = verify_entry(stepped, lambda x: stepped(x) * 1.05, given, nothing)  # type: ignore[arg-type]
     assert not wrong.passed
+
+
+class Centred(nn.Module):
+    """Gives what rounding leaves of zero, and keeps a count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> tuple[float, torch.Tensor]:
+        if x.sum() > 0:
+            self.calls += 1
+        return (x - x.mean()).mean().item(), self.calls.clone()
+
+
+def test_rounding_of_models_that_keep_something(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    artifact = ptc.build(Centred(), (torch.randn(1000) * 3 + 1,), output=tmp_path)
+    assert any("is not judged" in note for note in artifact.report.notes)
+    library, x = artifact.load(), torch.ones(1000)
+    assert [int(library(x)[1]) for _ in range(3)] == [1, 2, 3]

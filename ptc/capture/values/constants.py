@@ -95,6 +95,16 @@ class ConstantValue(Value):
             return vm.wrap_fixed(getattr(self.value, name))
         return None
 
+    def call(self, vm: Machine, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """`list[int]()`: what the class makes."""
+        if not isinstance(self.value, types.GenericAlias):
+            return super().call(vm, args, kwargs)
+        kind = self.value.__origin__
+        made = vm.call(vm.wrap_fixed(kind), args, kwargs)
+        if "__dict__" in dir(kind):
+            vm.setattr(made, "__orig_class__", self)
+        return made
+
     def hash_key(self, vm: Machine) -> Any:
         return self.value
 

@@ -111,7 +111,7 @@ def class_instances(n):
 class Point:
     x: int
     y: int = 2
-    tags: list = dataclasses.field(default_factory=list)
+    tags: list = dataclasses.field(default_factory=list[int])
 
     def norm(self):
         return math.hypot(self.x, self.y)
@@ -148,6 +148,7 @@ class Level(enum.IntEnum):
 @case((3,))
 def dataclass_and_friends(n):
     p = Point(n, tags=[1])
+    bare = Point(n).tags
     q = dataclasses.replace(p, y=4)
     pair = Pair(n)
     f = Frozen(1)
@@ -162,6 +163,7 @@ def dataclass_and_friends(n):
         Color.RED.value, Color.BLUE.name, Color.RED is Color(1), Color["RED"].pretty,
         [c.name for c in Color], Level.HIGH > Level.LOW, Level.HIGH + 1, {Color.RED: 1}[Color.RED],
         {Frozen(1): "hash"}[Frozen(1)], isinstance(pair, tuple), repr(p), repr(pair),
+        bare,
     )  # fmt: skip
 
 
