@@ -282,7 +282,8 @@ def push_exc_info(vm: Machine, frame: Frame, ins: Instruction) -> None:
 @opcode("POP_EXCEPT")
 def pop_except(vm: Machine, frame: Frame, ins: Instruction) -> None:
     previous = frame.pop()
-    vm.journal.assign(vm, "handled", None if previous.cls is type(None) else previous)
+    nothing = isinstance(previous, ConstantValue) and previous.value is None
+    vm.journal.assign(vm, "handled", None if nothing else previous)
 
 
 @opcode("RERAISE")

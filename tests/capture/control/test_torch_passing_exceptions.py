@@ -325,3 +325,38 @@ def asks_for_an_attribute(x: Row) -> Any:
 def test_what_a_library_function_handles_itself_is_refused(program: Any) -> None:
     with pytest.raises(CompileError, match="operator handles (StopIteration|AttributeError)"):
         check(program, *ROWS)
+
+
+class Diverged(Exception):
+    pass
+
+
+def _solved(x: torch.Tensor, factor: float) -> tuple[torch.Tensor, int]:
+    for n in range(1, 5):
+        x = x * factor
+        if x.abs().max() < 0.1:
+            return x, n
+        if x.abs().max() > 50:
+            raise Diverged(f"{x.abs().max().item():.1f} after {n}")
+    raise Diverged(f"{x.sum().item():.1f} at the end")
+
+
+def attempts(x: torch.Tensor) -> Any:
+    """A handler inside of another one, which handles one of several exceptions."""
+    try:
+        return _solved(x, x[0].item())
+    except Diverged as first:
+        for factor in (0.9, 0.3):
+            try:
+                z, n = _solved(x, factor)
+                break
+            except Diverged:
+                continue
+        else:
+            raise RuntimeError(f"none; first: {first}") from first
+    return z, n
+
+
+def test_a_handler_inside_of_one_for_one_of_several_exceptions() -> None:
+    rows = ([0.1, 2.0], [1.5, 2.0], [3.0, 20.0], [0.95, 200.0], [0.2, 1.0])
+    check(attempts, *map(torch.tensor, rows))
