@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.control.arithmetic import is_number
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
@@ -55,10 +56,7 @@ def uniform(iterator: Any) -> bool:
     """Whether an iterator's elements are numbers or tensors, which a loop can count through."""
     if isinstance(iterator, (SequenceIterator, ReversedValue)):
         items = iterator.sequence.items
-        return all(isinstance(item, TensorValue) for item in items) or all(
-            isinstance(item, ConstantValue) and isinstance(item.value, (int, float))
-            for item in items
-        )
+        return all(isinstance(item, TensorValue) for item in items) or all(map(is_number, items))
     if isinstance(iterator, ConstantIterator):
         return isinstance(iterator.content, range)
     if isinstance(iterator, EnumerateValue):
