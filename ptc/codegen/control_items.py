@@ -209,7 +209,7 @@ class ItemWriter:
         first = args[0]
         if not isinstance(first, ListVar):
             raise InternalError("codegen", f"{op} of something that is no list")
-        element = _element_type(first)
+        element = _element_type(target if op == "filled" and isinstance(target, ListVar) else first)
         position = _ELEMENT.get(op)
         rest = [
             self._value(a, element if n == position else "int64_t") for n, a in enumerate(args[1:])
@@ -281,7 +281,7 @@ class ItemWriter:
 
 
 #: Where an operation of a list takes an element, counted behind the list.
-_ELEMENT = {"append": 0, "insert": 1, "set": 1}
+_ELEMENT = {"append": 0, "insert": 1, "set": 1, "filled": 0}
 
 
 def _kind(value: int | float | bool) -> NumberKind:

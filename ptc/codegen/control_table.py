@@ -103,7 +103,11 @@ def kept_references(entries: Sequence[AnyEntry]) -> dict[str, StateReference]:
 
 
 def _kept_kind(reference: StateReference) -> str:
-    return _KEPT_KINDS.get(var_type(reference.variable), "KEPT_NUMBERS")
+    name, around = var_type(reference.variable), 0
+    while name.startswith("List<List<"):
+        name, around = name.removeprefix("List<").removesuffix(">"), around + 1
+    kind = _KEPT_KINDS.get(name, "KEPT_NUMBERS")
+    return f"{kind} + {around} * KEPT_IN_LIST" if around else kind
 
 
 _KEPT_KINDS = {

@@ -150,9 +150,10 @@ class ListItem:
     `reverse`; with a target: `get` (list, index), `pop` (list, index), `length`, `slice` (list,
     start, stop; step 1), `concat` (two lists), `same` (two lists: whether they are one), `lengths`
     (list of lists: their lengths), `flat` (list of lists: the elements of all), `stack` and `cat`
-    (list, dim: a tensor), `find` (a list and a number or text, any number of times: the first index
-    at which each of the lists has the element beside it, -1 if there is none; a NaN among them
-    fails the run), `pick` (list, list of indices: a new list), and those on the table of a set
+    (list, dim: a tensor), `find` (a list and a number, text or list, any number of times: the first
+    index at which each of the lists has the element beside it, -1 if there is none; a NaN in them
+    fails the run), `pick` (list, list of indices: a new list), `filled` (list, value: a new list
+    with the value in place of each element), and those on the table of a set
     (`set_tables.TABLE_OPERATIONS`). Indices are valid and not negative: the capture has tested
     them.
     """

@@ -11,7 +11,7 @@ from typing import Any
 
 from ptc.graph.control import ListItem, ListVar, NumberKind, NumberVar, TextVar
 from ptc.graph.control_operations import kind_of_number
-from ptc.graph.control_types import var_type
+from ptc.graph.control_types import differs, var_type
 from ptc.graph.set_tables import TABLE_OPERATIONS
 
 #: Operations that give a new list, or are on the table of a set.
@@ -19,6 +19,7 @@ LIST_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "lengths": lambda lists: [len(inner) for inner in lists],
     "flat": lambda lists: [value for inner in lists for value in inner],
     "pick": lambda values, places: [values[place] for place in places],
+    "filled": lambda values, value: [value] * len(values),
     **{op: known.function for op, known in TABLE_OPERATIONS.items()},
 }
 
@@ -27,7 +28,7 @@ def index_of_row(args: Sequence[Any]) -> int | None:
     """The first index at which each of the lists has the element beside it, -1 if there is none;
     None if a NaN is among them, of which Python would look at the identity."""
     wanted = args[1::2]
-    if any(value != value for value in wanted):
+    if any(map(_lacks_itself, wanted)):
         return None
     first, *rest = args[0::2]
     start = 0
@@ -39,6 +40,11 @@ def index_of_row(args: Sequence[Any]) -> int | None:
         if all(column[start] == value for column, value in zip(rest, wanted[1:], strict=True)):
             return start
         start += 1
+
+
+def _lacks_itself(value: Any) -> bool:
+    """Whether a NaN is in it."""
+    return any(map(_lacks_itself, value)) if isinstance(value, list) else value != value
 
 
 def find_text(args: Sequence[str]) -> str:
@@ -58,6 +64,8 @@ def fault_of_find(item: ListItem) -> str | None:
             return f"{owner!r} is no list"
         if owner.element is str:
             fits = isinstance(value, TextVar)
+        elif isinstance(owner.element, ListVar):
+            fits = isinstance(value, ListVar) and not differs(owner.element, value)
         else:
             kind = value.kind if isinstance(value, NumberVar) else kind_of_number(value)
             fits = kind is not None and kind is owner.element

@@ -405,6 +405,8 @@ class _Printer:
                 value = f"[len(inner) for inner in {args[0]}]"
             case "flat":
                 value = f"[value for inner in {args[0]} for value in inner]"
+            case "filled":
+                value = f"[{args[1]}] * len({args[0]})"
             case "stack" | "cat":
                 value = f"torch.{item.op}({', '.join(args)})"
             case "find":

@@ -356,6 +356,9 @@ class _Verifier:
                 case "indices":
                     if not _same_list(_INTS, arg):
                         raise _Fault(f"{_shown(arg)} is no {var_type(_INTS)}")
+                case "any":
+                    owner = _list(target)
+                    _verify_element(owner, arg)
                 case _:
                     _verify_element(owner, arg)
         if target is None:
@@ -447,6 +450,7 @@ _LIST_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "stack": ("list", "index"),
     "cat": ("list", "index"),
     "pick": ("list", "indices"),
+    "filled": ("list", "any"),
     **{op: ("list", *known.args) for op, known in TABLE_OPERATIONS.items()},
 }
 _WITH_TARGET = (

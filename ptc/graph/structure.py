@@ -178,6 +178,8 @@ def _build(kind: str, items: list[Any], keys: Sequence[Any], type_name: str) -> 
             return items
         case "tuple":
             return tuple(items)
+        case "tuple of":
+            return tuple(items[0])
         case "dict" if not type_name:
             return dict(zip(keys, items, strict=True))
         case "dict":

@@ -41,8 +41,22 @@ inline bool is_key(const String& a, const String& b) {
   return a.data == b.data ||
          (a.data->bytes == b.data->bytes && !memcmp(a.content(), b.content(), (size_t)a.data->bytes));
 }
-template <class T> inline bool lacks_itself(const T&) { return false; }
+template <class T> inline bool is_key(const List<T>& a, const List<T>& b) {
+  if (a.data == b.data) return true;
+  if (a.count() != b.count()) return false;
+  for (int64_t i = 0; i < a.count(); ++i)
+    if (!is_key(a.items()[i], b.items()[i])) return false;
+  return true;
+}
+inline bool lacks_itself(int64_t) { return false; }
 inline bool lacks_itself(double value) { return value != value; }
+inline bool lacks_itself(bool) { return false; }
+inline bool lacks_itself(const String&) { return false; }
+template <class T> inline bool lacks_itself(const List<T>& list) {
+  for (int64_t i = 0; i < list.count(); ++i)
+    if (lacks_itself(list.items()[i])) return true;
+  return false;
+}
 
 // --- searched from the front
 
@@ -90,6 +104,10 @@ inline uint64_t hash_key(uint64_t hash, const String& value) {
   word = 0;
   memcpy(&word, value.content() + at, (size_t)(bytes - at));
   return hash_more(hash_more(hash, word), (uint64_t)bytes);
+}
+template <class T> inline uint64_t hash_key(uint64_t hash, const List<T>& list) {
+  for (int64_t i = 0; i < list.count(); ++i) hash = hash_key(hash, list.items()[i]);
+  return hash_more(hash, (uint64_t)list.count());
 }
 
 // The slot of the first row for which `fits`, or the free one where it would be.

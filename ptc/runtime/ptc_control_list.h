@@ -212,6 +212,15 @@ template <class T> inline int list_pick(Control* c, List<T>* to, List<T> from, L
   drop(c, &made);
   return status;
 }
+// `to` = a list with `value` for each element of `from`.
+template <class T, class U> inline int list_filled(Control* c, List<T>* to, List<U> from, T value) {
+  List<T> made = {};
+  int status = list_create(c, &made);
+  for (int64_t i = 0; i < from.count() && !status; ++i) status = list_append(c, made, value);
+  if (!status) move(c, to, &made);
+  drop(c, &made);
+  return status;
+}
 // `to` = the lengths of the lists in `from`.
 template <class T> inline int list_lengths(Control* c, List<int64_t>* to, List<List<T>> from) {
   List<int64_t> made = {};

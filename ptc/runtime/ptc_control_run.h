@@ -81,7 +81,8 @@ inline int bind_size(Control* c, int64_t* to, int64_t value, int64_t lower, int6
 
 // --- what persists ------------------------------------------------------------------------------------
 
-enum KeptKind { KEPT_TENSOR, KEPT_STRING, KEPT_TENSORS, KEPT_STRINGS, KEPT_NUMBERS };
+// Of lists in lists, KEPT_IN_LIST for each list around the innermost ones.
+enum KeptKind { KEPT_TENSOR, KEPT_STRING, KEPT_TENSORS, KEPT_STRINGS, KEPT_NUMBERS, KEPT_IN_LIST };
 
 // A variable that persists, of any type: all bits zero is "no value".
 struct KeptSlot {
@@ -114,6 +115,11 @@ inline int own(Control* c, const List<Tensor>& list) {
     if (const int status = own(c, list.items()[i])) return status;
   return STATUS_OK;
 }
+template <class T> inline int own(Control* c, const List<List<T>>& list) {
+  for (int64_t i = 0; list.data && i < list.count(); ++i)
+    if (const int status = own(c, list.items()[i])) return status;
+  return STATUS_OK;
+}
 
 template <class T> inline int keep(Control* c, int number, const T* value) {
   share(c, kept<T>(c, number), value);
@@ -129,6 +135,19 @@ static int make_kept(ptc_session* s) {
   return STATUS_OK;
 }
 
+// Every list is laid out alike: only what its elements are matters.
+inline void drop_list(Control* c, List<List<int64_t>>* list, int kind) {
+  if (kind == KEPT_TENSORS) return drop(c, (List<Tensor>*)list);
+  if (kind == KEPT_STRINGS) return drop(c, (List<String>*)list);
+  if (kind == KEPT_NUMBERS) return drop(c, (List<int64_t>*)list);
+  if (list->data && list->data->refs == 1) {
+    for (int64_t i = 0; i < list->count(); ++i)
+      drop_list(c, (List<List<int64_t>>*)&list->items()[i], kind - KEPT_IN_LIST);
+    list->data->count = 0;
+  }
+  drop(c, list);
+}
+
 static void free_kept(ptc_session* s) {
   if (!s->kept) return;
   Control c = {s, s->memory, {}, &s->run};
@@ -136,9 +155,7 @@ static void free_kept(ptc_session* s) {
     switch (model_spec.kept_kinds[i]) {
       case KEPT_TENSOR: drop(&c, kept<Tensor>(&c, i)); break;
       case KEPT_STRING: drop(&c, kept<String>(&c, i)); break;
-      case KEPT_TENSORS: drop(&c, kept<List<Tensor>>(&c, i)); break;
-      case KEPT_STRINGS: drop(&c, kept<List<String>>(&c, i)); break;
-      default: drop(&c, kept<List<int64_t>>(&c, i));
+      default: drop_list(&c, kept<List<List<int64_t>>>(&c, i), model_spec.kept_kinds[i]);
     }
   }
   free_bytes(s->kept);

@@ -14,6 +14,7 @@ INTS, FLOATS, TEXTS = (
     ListVar("floats", NumberKind.FLOAT),
     ListVar("texts", str),
 )
+LISTS = ListVar("lists", ListVar("", NumberKind.INT))
 AT = NumberVar("at", NumberKind.INT)
 
 
@@ -28,6 +29,8 @@ AT = NumberVar("at", NumberKind.INT)
         (([0.5, float("nan")], 0.5), 0),
         (([0.5, float("nan")], float("nan")), None),
         (([0.0], -0.0), 0),
+        (([[], [1, 2], [1]], [1]), 2),
+        (([[], [1.0, float("nan")]], [1.0, float("nan")]), None),
     ],
 )
 def test_the_first_row_that_is_equal(args: Any, index: int | None) -> None:
@@ -46,6 +49,12 @@ def test_the_text_runs() -> None:
         (ListItem("find", AT, (FLOATS, 0.5)), None),
         (ListItem("find", AT, (INTS, 1.5)), "1.5 is not looked for in `ints`, a list of int"),
         (ListItem("find", AT, (INTS, True)), "True is not looked for in `ints`, a list of int"),
+        (ListItem("find", AT, (LISTS, INTS)), None),
+        (
+            ListItem("find", AT, (LISTS, FLOATS)),
+            "ListVar(name='floats', element=<NumberKind.FLOAT: 'float'>) is not looked for in "
+            "`lists`, a list of list of int",
+        ),
         (ListItem("find", AT, (INTS,)), "find with 1 operands"),
         (ListItem("find", TextVar("t"), (INTS, 1)), "find gives an int"),
     ],

@@ -1,8 +1,8 @@
 """Keys in run-time lists: where a key is among those of a dictionary or set whose number of entries
 data decides, and what known entries become when variables hold them.
 
-Equality is that of dictionaries. Keys of a list have one form, so that of two numbers of different
-types only a bool is looked for among ints.
+Equality is that of dictionaries. Keys have one form, or several of which no two have equal keys, so
+that of two numbers of different types only a bool is looked for among ints.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import keys
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.handles import HandleValue
-from ptc.capture.control.list_forms import (
+from ptc.capture.control.element_forms import (
+    EMPTY,
     Form,
     HandleForm,
+    LongForm,
     NumberForm,
     ObjectForm,
+    OneOfForm,
     TextForm,
     TupleForm,
+    disjoint,
+    distinct,
     leaves,
-    new_vars,
     text_of,
-    tuple_items,
 )
+from ptc.capture.control.handles import HandleValue
+from ptc.capture.control.list_forms import Unlistable, form_of, joined, new_vars, tuple_items
 from ptc.capture.control.list_positions import is_empty, length, longer
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.perhaps import Perhaps
@@ -32,7 +36,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import ListValue
+from ptc.capture.values.containers import ListValue, LongTupleValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.texts import is_text
 from ptc.graph.control import ListItem, ListVar, NumberKind, NumberVar, TextItem, Var
@@ -129,6 +133,10 @@ def _columns(
     """What has to be found in each of the variables; None if no key of this form is equal."""
     if isinstance(form, TupleForm):
         return _tuple_columns(vm, form, variables, key)
+    if isinstance(form, LongForm):
+        return _long_columns(vm, form, variables, key)
+    if isinstance(form, OneOfForm):
+        return _columns_of_several(vm, form, variables, vm.settle(key))
     var = next(variables)
     if isinstance(form, NumberForm):
         return _number_column(vm, form, var, key)
@@ -146,9 +154,9 @@ def _columns(
 def _tuple_columns(
     vm: ControlMachine, form: TupleForm, variables: Iterator[ListVar], key: Value
 ) -> list[Column] | None:
-    items = None if isinstance(key, ListValue) else tuple_items(key)
     if form.klass is list:
         raise refusal("a list")
+    items = _items(vm, key, len(form.parts))
     if items is None or len(items) != len(form.parts):
         return None
     columns: list[Column] | None = []
@@ -157,6 +165,79 @@ def _tuple_columns(
         found = _columns(vm, part, iter(mine), vm.settle(item))
         columns = None if found is None or columns is None else [*columns, *found]
     return columns
+
+
+def _items(vm: ControlMachine, key: Value, count: int) -> list[Value] | None:
+    """The elements of a key that is a tuple of so many; None for others."""
+    if isinstance(key, LongTupleValue):
+        if not vm.truth(vm.compare("==", vm.length(key), ConstantValue(count))):
+            return None
+        return [key.elements.element(vm, ConstantValue(place)) for place in range(count)]
+    return None if isinstance(key, ListValue) else tuple_items(key)
+
+
+def _long_columns(
+    vm: ControlMachine, form: LongForm, variables: Iterator[ListVar], key: Value
+) -> list[Column] | None:
+    """Of tuples of any length: each list has one for each of them."""
+    mine = [next(variables) for _ in leaves(form)]
+    if not distinct(form):
+        raise refusal(f"a tuple with one of {text_of(form.element)}")
+    if isinstance(key, LongTupleValue):
+        its = key.elements.state.form
+        if its is not EMPTY and not _fits(vm, form.element, its):
+            if vm.truth(vm.compare("!=", vm.length(key), _ZERO)):
+                return None
+            key = TupleValue([])
+    else:
+        items = None if isinstance(key, ListValue) else tuple_items(key)
+        if items is None:
+            return None
+        items = [_as_element(vm, form.element, vm.settle(item)) for item in items]
+        if not all(_fits(vm, form.element, form_of(vm, item)) for item in items):
+            return None
+        key = TupleValue(items)
+    return list(zip(mine, vm.lists.long_variables(form, key), strict=True))
+
+
+def _fits(vm: ControlMachine, form: Form, its: Form) -> bool:
+    """Whether what has one form has the other as well; if not, nothing of the one is equal to
+    anything of the other."""
+    try:
+        if form is not EMPTY and joined(vm, form, its) is form:
+            return True
+    except Unlistable:
+        pass
+    if form is not EMPTY and not disjoint(form, its):
+        raise refusal(f"a tuple of {text_of(its)} beside one of {text_of(form)}")
+    return False
+
+
+def _as_element(vm: ControlMachine, form: Form, item: Value) -> Value:
+    """A bool among ints is one of them."""
+    as_int = form == NumberForm(NumberKind.INT) and item.cls is bool
+    return vm.call(vm.class_value(int), [item]) if as_int else item
+
+
+def _columns_of_several(
+    vm: ControlMachine, form: OneOfForm, variables: Iterator[ListVar], key: Value
+) -> list[Column] | None:
+    """Of keys of several forms: which of them it is, and what it is."""
+    if not distinct(form) or not all(map(_is_name, form.known)):
+        raise refusal(f"one of {text_of(form)}")
+    which = next(variables)
+    place = _place(vm, form.known, key)
+    columns: list[Column] = []
+    for number, part in enumerate(form.parts, len(form.known)):
+        mine = [next(variables) for _ in leaves(part)]
+        found = _columns(vm, part, iter(mine), key) if place is None else None
+        if found is None:
+            nothing = map(vm.lists.stores.nothing, leaves(part))
+            columns += zip(mine, nothing, strict=True)
+        else:
+            place = number
+            columns += found
+    return None if place is None else [(which, place), *columns]
 
 
 def _number_column(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import data_keys, lists, set_order
-from ptc.capture.control.keys import DataKey, decided_by_data
+from ptc.capture.control.keys import DataKey, decided_by_data, is_long
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.questions import NumberTruth
 from ptc.capture.values.base import IdentityKey, Value
@@ -120,9 +120,11 @@ def become(vm: ControlMachine, owner: Any) -> list[ListValue]:
 
 def hold(vm: ControlMachine, owner: Any, *entry: Value) -> bool:
     """Make a container with several keys that data decides one that variables hold, before one more
-    is put in, as each is compared with all others. False where lists cannot have its content."""
+    is put in, as each is compared with all others; and one with tuples of unknown length before the
+    first. False where lists cannot have its content."""
     known = content_of(owner)
-    if sum(isinstance(key, DataKey) for key in known) < _MOST_DATA_KEYS or not holdable(owner):
+    few = sum(isinstance(key, DataKey) for key in known) < _MOST_DATA_KEYS
+    if (few and not is_long(entry[0])) or not holdable(owner):
         return False
     if not decided_by_data(entry[0]):
         return False

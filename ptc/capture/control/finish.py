@@ -21,6 +21,7 @@ from ptc.capture.control.list_forms import (
     Form,
     HandleForm,
     ListForm,
+    LongForm,
     NumberForm,
     ObjectForm,
     OneOfForm,
@@ -200,6 +201,8 @@ class _Result(Kinds):
         if isinstance(form, HandleForm):
             give = self.records if isinstance(form.klass, RecordClass) else self.objects
             return give(value, form.klass, next(variables), names)
+        if isinstance(form, LongForm):
+            return Node("tuple of", (self._inner(value, form, variables, names),))
         if not isinstance(form, TupleForm):
             var = next(variables)
             if list_forms.holds_texts(form):
@@ -217,7 +220,7 @@ class _Result(Kinds):
     def _inner(
         self,
         value: DataListValue,
-        form: ListForm,
+        form: ListForm | LongForm,
         variables: Iterator[ListVar],
         names: Iterator[str],
     ) -> Structure:

@@ -25,7 +25,7 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
 from ptc.capture.values.choices import MISSING
 from ptc.capture.values.constants import ConstantValue, is_immutable
-from ptc.capture.values.containers import ListValue, TupleValue
+from ptc.capture.values.containers import ListValue, LongTupleValue, TupleValue
 from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.objects import NO_OBJECT, ObjectValue
 from ptc.capture.values.texts import is_made, is_text
@@ -78,7 +78,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A list or deque whose length data decides. No element is known yet where there is none."""
+    """A list, deque or tuple whose length data decides. No element is known where there is none."""
 
     klass: type
     maxlen: int | None
@@ -129,6 +129,13 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class Long:
+    """Tuples of any length, in a list. No element is known yet where all are empty."""
+
+    element: Element | None
+
+
+@dataclass(frozen=True, slots=True)
 class Inner:
     """References to lists, in a list. No session keeps them."""
 
@@ -160,7 +167,7 @@ class Mixed:
     parts: tuple[Element, ...]
 
 
-Element = Number | Words | Tensor | Names | Columns | Inner | Stored | Mapped | Mixed
+Element = Number | Words | Tensor | Names | Columns | Long | Inner | Stored | Mapped | Mixed
 
 
 # -- of values ------------------------------------------------------------------------------------
@@ -181,6 +188,10 @@ def form_of(vm: ControlMachine, value: Value, original: Any = NO_OBJECT) -> Form
             raise Unkept("a tensor with attributes")
         sizes = tuple(size if isinstance(size, int) else None for size in value.fake.shape)
         return Tensor(sizes, value.fake.dtype, value.fake.device)
+    if isinstance(value, LongTupleValue):
+        row = form_of(vm, value.elements)
+        assert isinstance(row, Row)
+        return Row(tuple, None, row.element)
     if isinstance(value, DataListValue):
         nothing = value.state.form is EMPTY and is_empty(vm, value)
         element = None if nothing else element_of(value.state.form)
@@ -252,9 +263,11 @@ def require_plain(cls: type) -> None:
 
 
 def _holds_lists(element: Element | None) -> bool:
-    parts = element.parts if isinstance(element, Columns) else (element,)
-    is_list = isinstance(element, Columns) and element.klass is list
-    return is_list or any(isinstance(part, (Inner, Stored, Mapped, Mixed)) for part in parts)
+    if isinstance(element, Long):
+        return _holds_lists(element.element)
+    if isinstance(element, Columns):
+        return element.klass is list or any(map(_holds_lists, element.parts))
+    return isinstance(element, (Inner, Stored, Mapped, Mixed))
 
 
 def element_of(form: list_forms.Form) -> Element | None:
@@ -272,6 +285,8 @@ def element_of(form: list_forms.Form) -> Element | None:
         case list_forms.TupleForm(klass, parts):
             found = [element_of(part) for part in parts]
             return Columns(klass, tuple(part for part in found if part is not None))
+        case list_forms.LongForm(element):
+            return Long(element_of(element))
         case list_forms.ListForm(element, _):
             return Inner(element_of(element))
         case list_forms.ObjectForm(alternatives):
@@ -313,6 +328,8 @@ def list_form(element: Element | None) -> list_forms.Form:
             return list_forms.TensorForm(sizes, dtype, device)
         case Columns(klass, parts):
             return list_forms.TupleForm(klass, tuple(map(list_form, parts)))
+        case Long(inner):
+            return list_forms.LongForm(list_form(inner))
         case Inner(inner):
             return list_forms.ListForm(list_form(inner), f"learned {now()}")
         case Names(constants):
@@ -443,7 +460,8 @@ def _as_row(one: Form, other: Form) -> Row | None:
     if not isinstance(one, (Items, Row)) or not isinstance(other, (Items, Row)):
         return None
     same = (one.klass, one.maxlen) == (other.klass, other.maxlen)
-    if not same or one.klass not in (list, collections.deque):
+    long = one.klass is tuple and (isinstance(one, Row) or isinstance(other, Row))
+    if not same or not (long or one.klass in (list, collections.deque)):
         return None
     try:
         element = joined_elements(_common(one), _common(other))
@@ -471,6 +489,8 @@ def _of_choice(choice: Choice) -> Element:
                 its = Names((form,))
             case Items(klass, _, parts) if klass is not list and parts:
                 its = Columns(klass, tuple(map(_of_choice, parts)))
+            case Items() | Row() if form.klass is tuple:
+                its = Long(_common(form))
             case _:
                 raise Unkept("lists, or objects, in a list whose length data decides")
         element = joined_elements(element, its)
@@ -496,16 +516,38 @@ def joined_elements(one: Element | None, other: Element | None) -> Element | Non
             return Words()
         case Inner(mine), Inner(its):
             return Inner(joined_elements(mine, its))
+        case ((Long() | Columns()), (Long() | Columns())) if not _alike(one, other):
+            return Long(joined_elements(_any_element(one), _any_element(other)))
         case ((Stored() | Mixed()), _) | (_, (Stored() | Mixed())):
             return _joined_mixed(one, other)
-        case Columns(), Columns() if one.klass is other.klass and len(one.parts) == len(
-            other.parts
-        ):
+        case Columns(), Columns():
             pairs = zip(one.parts, other.parts, strict=True)
             parts = [joined_elements(mine, its) for mine, its in pairs]
             return Columns(one.klass, tuple(part for part in parts if part is not None))
         case _:
             raise Unkept("values of different kinds in one list")
+
+
+def _alike(one: Long | Columns, other: Long | Columns) -> bool:
+    """Whether tuples have the same length, and are of one class."""
+    return (
+        isinstance(one, Columns)
+        and isinstance(other, Columns)
+        and one.klass is other.klass
+        and len(one.parts) == len(other.parts)
+    )
+
+
+def _any_element(form: Long | Columns) -> Element | None:
+    """The form of any element of a tuple. Raises Unkept."""
+    if isinstance(form, Long):
+        return form.element
+    if form.klass is not tuple:
+        raise Unkept("lists, or tuples of several classes, in one list")
+    found: Element | None = None
+    for part in form.parts:
+        found = joined_elements(found, part)
+    return found
 
 
 def _joined_mixed(one: Element, other: Element) -> Element:

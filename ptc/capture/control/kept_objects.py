@@ -5,18 +5,21 @@ variables, and made again from them.
 from __future__ import annotations
 
 import collections
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from ptc.capture.control import kept_entries
+from ptc.capture.control.element_forms import leaves
 from ptc.capture.control.kept_forms import (
     Columns,
     Constant,
     Element,
     Entries,
     Items,
+    Long,
     Names,
     Number,
     Original,
@@ -27,6 +30,7 @@ from ptc.capture.control.kept_forms import (
     Words,
     attributes_of,
     form_of_real,
+    list_form,
 )
 from ptc.capture.control.kept_slots import Held, Place, position
 from ptc.capture.values.containers import tuple_maker
@@ -85,11 +89,15 @@ def _clear(place: Place, found: dict[str, Any]) -> None:
             _clear(part, found)
 
 
-def _cells(element: Element, item: Any) -> Iterator[Any]:
+def _cells(element: Element | None, item: Any) -> Iterator[Any]:
     """What goes into each of a list's variables for one element."""
     if isinstance(element, Columns):
         for part, inner in zip(element.parts, item, strict=True):
             yield from _cells(part, inner)
+    elif isinstance(element, Long):
+        rows = [list(_cells(element.element, inner)) for inner in item]
+        width = sum(1 for _ in leaves(list_form(element.element)))
+        yield from ([row[place] for row in rows] for place in range(width))
     elif isinstance(element, Names):
         yield element.constants.index(Constant(type(item), item))
     else:
@@ -109,7 +117,8 @@ def built(place: Place, variables: Mapping[str, Any], original: Any) -> Any:
         case Row(klass, maxlen, element):
             columns = [variables[var.name] for var in held.vars]
             rows = zip(*columns, strict=True) if element is not None else ()
-            return _list(klass, maxlen, [_element(element, iter(row)) for row in rows])
+            items = [_element(element, iter(row)) for row in rows]
+            return tuple(items) if klass is tuple else _list(klass, maxlen, items)
         case Items(klass, maxlen, _):
             items = [built(part, variables, NO_OBJECT) for part in held.parts]
             return _tuple(klass, items) if issubclass(klass, tuple) else _list(klass, maxlen, items)
@@ -124,6 +133,9 @@ def _element(element: Element | None, cells: Iterator[Any]) -> Any:
     match element:
         case Columns(klass, parts):
             return _tuple(klass, [_element(part, cells) for part in parts])
+        case Long(inner):
+            columns = list(itertools.islice(cells, sum(1 for _ in leaves(list_form(inner)))))
+            return tuple([_element(inner, iter(row)) for row in zip(*columns, strict=True)])
         case Names(constants):
             return constants[next(cells)].value
         case _:

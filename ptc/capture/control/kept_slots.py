@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from ptc.capture.control import kept_entries, lists, strings
 from ptc.capture.control.arithmetic import KINDS, operand
+from ptc.capture.control.element_forms import LongForm
 from ptc.capture.control.kept_forms import (
     Choice,
     Constant,
@@ -224,7 +225,7 @@ class Table:
         vm.lists.classes.note(state.name, id(value.items), None)
         if form.element is None:  # nothing is ever put in
             vm.journal.put(vm.lists.lengths, state.name, vm.lists.known_length(0))
-        return value
+        return vm.lists.long_tuple(state.form, copies) if form.klass is tuple else value
 
     @staticmethod
     def _items(form: Items, parts: list[Value]) -> Value:
@@ -278,8 +279,7 @@ class Table:
                 self._kept_storages.add(storage(vm.homes.base(value).fake))
                 vm.writer.add(Assign(held.vars[0], vm.lists.tensor(value)))
             case Row():
-                state = self._as_row(value, form)
-                for target, source in zip(held.vars, state.vars, strict=True):
+                for target, source in zip(held.vars, self._row(value, form), strict=True):
                     vm.writer.add(Assign(target, source))
             case Entries():
                 columns = kept_entries.columns_to_store(vm, value)
@@ -313,6 +313,11 @@ class Table:
             if written and storage(value.fake) in reached:
                 return described.name
         return None
+
+    def _row(self, value: Any, row: Row) -> tuple[ListVar, ...]:
+        if row.klass is tuple:
+            return self._vm.lists.long_variables(LongForm(list_form(row.element)), value)
+        return self._as_row(value, row).vars
 
     def _as_row(self, value: Any, row: Row) -> lists.ListState:
         """The list held by variables of this form from here on: the session has a reference to it,

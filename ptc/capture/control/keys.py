@@ -19,7 +19,7 @@ from ptc.capture.control.questions import NumberTruth, Which
 from ptc.capture.values.base import IdentityKey, Value
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import SequenceValue, TupleValue
+from ptc.capture.values.containers import LongTupleValue, SequenceValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.texts import TextValue, parts_of
@@ -42,7 +42,14 @@ class DataKey(IdentityKey):
 def decided_by_data(key: Value) -> bool:
     if isinstance(key, TupleValue):
         return any(map(decided_by_data, key.items))
-    return isinstance(key, (DataNumber, SymbolicNumber, TextValue, ChoiceValue)) or is_key(key)
+    by_data = (DataNumber, SymbolicNumber, TextValue, ChoiceValue, LongTupleValue)
+    return isinstance(key, by_data) or is_key(key)
+
+
+def is_long(key: Value) -> bool:
+    """Whether a key is a tuple of unknown length, or has one in it."""
+    inside = isinstance(key, TupleValue) and any(map(is_long, key.items))
+    return inside or isinstance(key, LongTupleValue)
 
 
 def key_in(vm: ControlMachine, entries: dict[Any, Any], key: Value) -> Any:
@@ -289,6 +296,10 @@ def equal_keys(vm: ControlMachine, one: Value, other: Value) -> Value:
     if is_number(one) and is_number(other):
         return vm.compare("==", one, other)
     mine, theirs = _elements(one), _elements(other)
+    if isinstance(one, LongTupleValue) or isinstance(other, LongTupleValue):
+        long, its = (one, other) if isinstance(one, LongTupleValue) else (other, one)
+        both = isinstance(its, LongTupleValue) or _elements(its) is not None
+        return vm.compare("==", long, its) if both else _FALSE
     if mine is not None and theirs is not None:
         if len(mine) != len(theirs):
             return _FALSE

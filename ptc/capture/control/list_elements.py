@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.arithmetic import operand
-from ptc.capture.control.list_forms import (
+from ptc.capture.control.element_forms import (
     EMPTY,
+    WHICH,
+    EntriesForm,
     Form,
+    HandleForm,
     ListForm,
+    LongForm,
     NumberForm,
-    Parts,
+    ObjectForm,
+    OneOfForm,
     TensorForm,
     TextForm,
-    built,
+    TupleForm,
     leaves,
 )
+from ptc.capture.control.handles import handle_of
 from ptc.capture.control.list_rows import row
 from ptc.capture.values.base import Value
-from ptc.capture.values.containers import ListValue
+from ptc.capture.values.choices import ChoiceValue
+from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.texts import TextValue
 from ptc.capture.values.torch_tensor import TensorValue
@@ -29,6 +37,44 @@ from ptc.graph.symbols import expression_of
 if TYPE_CHECKING:
     from ptc.capture.control.lists import DataListValue
     from ptc.capture.control.machine import ControlMachine
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """How an element is made of parts: `leaf` gives the value of the next leaf, `row` makes a list
+    of a known length, `reference` gives the list that the next leaves are, `long` the tuple of any
+    length, `entries` a dictionary or set of its lists."""
+
+    leaf: Callable[[Form], Value]
+    row: Callable[[TupleForm, list[Value]], Value]
+    reference: Callable[[ListForm], Value]
+    long: Callable[[LongForm], Value]
+    entries: Callable[[EntriesForm, list[Value]], Value]
+
+
+def _built(form: Form, parts: _Parts) -> Value:
+    """An element from its parts."""
+    if isinstance(form, TupleForm):
+        items = [_built(part, parts) for part in form.parts]
+        return parts.row(form, items) if form.klass is list else TupleValue(items, form.klass)
+    if isinstance(form, ListForm):
+        return parts.reference(form)
+    if isinstance(form, LongForm):
+        return parts.long(form)
+    if isinstance(form, EntriesForm):
+        return parts.entries(form, [_built(part, parts) for part in form.parts])
+    if isinstance(form, OneOfForm):
+        which = parts.leaf(WHICH)
+        assert isinstance(which, DataNumber)
+        return ChoiceValue(which.var, (*form.known, *(_built(part, parts) for part in form.parts)))
+    found = parts.leaf(form)
+    if isinstance(form, HandleForm):
+        assert isinstance(found, DataNumber)
+        return handle_of(form.klass, found)
+    if isinstance(form, ObjectForm):
+        assert isinstance(found, DataNumber)
+        return ChoiceValue(found.var, form.alternatives)
+    return found
 
 
 def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "get") -> Value:
@@ -51,9 +97,14 @@ def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "g
         vm.lists.same(made[0].name, form.group)
         return vm.lists.reference(form.element, made)
 
+    def long(form: LongForm) -> Value:
+        made = _referred(vm, form, variables, found)
+        return vm.lists.long_tuple(form.element, made)
+
     if owner.state.form is EMPTY:
         vm.not_supported("an element of a list that nothing is put in")
-    result = built(owner.state.form, Parts(part, one_row, reference, vm.lists.stores.entries))
+    made = _Parts(part, one_row, reference, long, vm.lists.stores.entries)
+    result = _built(owner.state.form, made)
     for var, value in found:
         target = value if isinstance(value, ListVar) else _variable_of(vm, value)
         vm.writer.add(ListItem(op, target, (var, position)))
@@ -64,9 +115,12 @@ def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "g
 
 
 def _referred(
-    vm: ControlMachine, form: ListForm, variables: Iterator[ListVar], found: list[Any]
+    vm: ControlMachine,
+    form: ListForm | LongForm,
+    variables: Iterator[ListVar],
+    found: list[Any],
 ) -> tuple[ListVar, ...]:
-    """The variables of a list that is read from another one."""
+    """The variables of a list that is read from another one, or of a tuple's."""
     made: list[ListVar] = []
     for _ in leaves(form):
         var = next(variables)

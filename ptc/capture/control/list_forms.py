@@ -7,30 +7,50 @@ objects (strings, None, layers) are kept as their position among them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
-from ptc.capture.control.handles import (
-    HandleValue,
-    Storable,
-    handle_of,
-    objects_of,
-    storable,
+from ptc.capture.control.element_forms import (
+    EMPTY,
+    EntriesForm,
+    Form,
+    HandleForm,
+    ListForm,
+    LongForm,
+    NumberForm,
+    ObjectForm,
+    OneOfForm,
+    TensorForm,
+    TextForm,
+    TupleForm,
+    has_references,
+    holds_texts,
+    leaves,
+    text_of,
 )
+from ptc.capture.control.handles import HandleValue, Storable, storable
 from ptc.capture.control.numbers_among import number_among, text_among
 from ptc.capture.control.perhaps import Perhaps, Placed
+from ptc.capture.control.variables import inside_arm
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
-from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.texts import is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
-from ptc.graph.control import ListVar, NumberKind, NumberVar
+from ptc.graph.control import (
+    Assign,
+    Body,
+    ListVar,
+    NumberKind,
+    NumberVar,
+    Switch,
+    TextVar,
+    Var,
+)
 from ptc.graph.symbols import symbols_of
 
 if TYPE_CHECKING:
@@ -56,89 +76,6 @@ class Unlistable(Exception):
         self.klass = klass
 
 
-@dataclass(frozen=True, slots=True)
-class NumberForm:
-    kind: NumberKind
-
-
-@dataclass(frozen=True, slots=True)
-class TensorForm:
-    """Tensors of one dtype and rank. A size is None where each element may have its own."""
-
-    sizes: tuple[Any, ...]
-    dtype: torch.dtype
-    device: torch.device
-
-
-@dataclass(frozen=True, slots=True)
-class TextForm:
-    """Strings that data decides."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectForm:
-    """One of these objects."""
-
-    alternatives: tuple[Value, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TupleForm:
-    """Tuples of one length; with `klass` list, lists of a length that does not change."""
-
-    klass: type
-    parts: tuple[Form, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ListForm:
-    """References to lists with elements of a form, which are in the class of variables of `group`.
-    Not one of them ever gets elements of a wider form."""
-
-    element: Form
-    group: str
-
-
-@dataclass(frozen=True, slots=True)
-class HandleForm:
-    """Objects of a class, in its store."""
-
-    klass: type
-
-
-@dataclass(frozen=True, slots=True)
-class EntriesForm:
-    """References to dictionaries, or sets: to the lists that they are of. `factory` is a
-    defaultdict's."""
-
-    klass: type
-    factory: Any
-    parts: tuple[ListForm, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OneOfForm:
-    """One of these objects, or what has one of these forms. A number says which."""
-
-    known: tuple[Value, ...]
-    parts: tuple[Form, ...]
-
-
-Form = (
-    NumberForm
-    | TensorForm
-    | TextForm
-    | ObjectForm
-    | TupleForm
-    | ListForm
-    | HandleForm
-    | EntriesForm
-    | OneOfForm
-)
-
-EMPTY = NumberForm(NumberKind.INT)  # of lists that nothing is put in: told by its identity
-
-
 def form_of(vm: ControlMachine, value: Value | Perhaps | Placed, like: Form | None = None) -> Form:
     """The form of one element, which is `like` others where it may be of several."""
     if isinstance(value, Placed):
@@ -160,8 +97,8 @@ def form_of(vm: ControlMachine, value: Value | Perhaps | Placed, like: Form | No
         return TextForm()
     parts = tuple_items(value)
     if parts is not None:
-        if not parts:
-            raise Unlistable("empty tuples")
+        if not parts and value.cls is tuple:
+            return LongForm(EMPTY)
         klass = value.klass if isinstance(value, (TupleValue, ListValue)) else tuple
         same = isinstance(like, TupleForm) and len(like.parts) == len(parts)
         wanted = like.parts if same else (None,) * len(parts)  # type: ignore[union-attr]
@@ -180,7 +117,7 @@ def _object_form(vm: ControlMachine, value: Value) -> Form:
             raise Unlistable("one of several lists", by_reference=True)
         lasts = isinstance(alternative, ConstantValue) or alternative.source is not None
         if not lasts or is_number(alternative) or isinstance(alternative, TensorValue):
-            if vm.state.known.mixed and isinstance(value, ChoiceValue):
+            if isinstance(value, ChoiceValue) and (vm.state.known.mixed or _are_tuples(value)):
                 return _choice_form(vm, value)
             klass = storable(alternative)
             vm.lists.stores.note_unlisted(klass)
@@ -197,12 +134,25 @@ def _object_form(vm: ControlMachine, value: Value) -> Form:
 def _choice_form(vm: ControlMachine, value: ChoiceValue) -> Form:
     """The form of one of several numbers, strings and known objects."""
     forms = [form_of(vm, alternative) for alternative in value.alternatives]
-    if not all(isinstance(form, (NumberForm, TextForm, ObjectForm)) for form in forms):
+    if not all(map(_is_assigned, forms)):
         raise Unlistable(value.describe())
     form = forms[0]
     for its in forms[1:]:
         form = united(vm, form, its)
     return form
+
+
+def _is_assigned(form: Form) -> bool:
+    """Whether variables can be given what has a form in one arm alone."""
+    if isinstance(form, LongForm):
+        return _is_assigned(form.element)
+    if isinstance(form, (TupleForm, OneOfForm)):
+        return not has_references(form) and all(map(_is_assigned, form.parts))
+    return isinstance(form, (NumberForm, TextForm, ObjectForm))
+
+
+def _are_tuples(value: Value) -> bool:
+    return isinstance(value, ChoiceValue) and all(one.cls is tuple for one in value.alternatives)
 
 
 def _in_tuple(part: Value, like: Form | None) -> Form | None:
@@ -252,7 +202,9 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
 
 
 #: What one list may have beside each other: a number says which it is.
-_MIXING = (NumberForm, TextForm, TensorForm, ObjectForm, TupleForm, HandleForm, OneOfForm)
+_MIXING = (
+    NumberForm, TextForm, TensorForm, ObjectForm, TupleForm, LongForm, HandleForm, OneOfForm,
+)  # fmt: skip
 
 
 def _joined_alike(vm: ControlMachine, one: Form, other: Form) -> Form:
@@ -274,15 +226,8 @@ def _joined_alike(vm: ControlMachine, one: Form, other: Form) -> Form:
         return one if isinstance(one, TextForm) else TextForm()
     if isinstance(one, TensorForm) and isinstance(other, TensorForm):
         return _joined_tensors(vm, one, other)
-    if isinstance(one, TupleForm) and isinstance(other, TupleForm):
-        if one.klass is not other.klass or len(one.parts) != len(other.parts):
-            rows = one.klass is other.klass is list
-            raise Unlistable("tuples or lists of different lengths", by_reference=rows)
-        pairs = zip(one.parts, other.parts, strict=True)
-        parts = tuple(joined(vm, mine, its) for mine, its in pairs)
-        if all(a is b for a, b in zip(parts, one.parts, strict=True)):
-            return one
-        return TupleForm(one.klass, parts)
+    if isinstance(one, (TupleForm, LongForm)) and isinstance(other, (TupleForm, LongForm)):
+        return _joined_tuples(vm, one, other)
     if isinstance(one, ObjectForm) and isinstance(other, ObjectForm):
         known = _both_known(vm, one.alternatives, other.alternatives)
         return one if known is one.alternatives else ObjectForm(known)
@@ -291,6 +236,39 @@ def _joined_alike(vm: ControlMachine, one: Form, other: Form) -> Form:
     if isinstance(one, HandleForm) and one == other:
         return one
     raise Unlistable(f"{text_of(one)} and {text_of(other)}")
+
+
+def _joined_tuples(
+    vm: ControlMachine, one: TupleForm | LongForm, other: TupleForm | LongForm
+) -> TupleForm | LongForm:
+    fixed = isinstance(one, TupleForm) and isinstance(other, TupleForm)
+    if isinstance(one, TupleForm) and isinstance(other, TupleForm):
+        if one.klass is other.klass and len(one.parts) == len(other.parts):
+            pairs = zip(one.parts, other.parts, strict=True)
+            parts = tuple(joined(vm, mine, its) for mine, its in pairs)
+            kept = all(a is b for a, b in zip(parts, one.parts, strict=True))
+            return one if kept else TupleForm(one.klass, parts)
+        if one.klass is not tuple or other.klass is not tuple:
+            rows = one.klass is other.klass is list
+            raise Unlistable("tuples or lists of different lengths", by_reference=rows)
+    mine, its = _any_element(vm, one), _any_element(vm, other)
+    # What tuples of known lengths have at each place is told apart
+    element = _joined_alike(vm, mine, its) if fixed else joined(vm, mine, its)
+    if has_references(element):
+        raise Unlistable("lists in tuples of several lengths")
+    return one if isinstance(one, LongForm) and element is one.element else LongForm(element)
+
+
+def _any_element(vm: ControlMachine, form: TupleForm | LongForm) -> Form:
+    """The form of any element of a tuple."""
+    if isinstance(form, LongForm):
+        return form.element
+    if form.klass is not tuple:
+        raise Unlistable("tuples and others of several lengths", by_reference=form.klass is list)
+    found = form.parts[0]
+    for part in form.parts[1:]:
+        found = _joined_alike(vm, found, part)
+    return found
 
 
 def _both_known(
@@ -383,8 +361,10 @@ def same_form(vm: ControlMachine, one: Form, other: Form) -> bool:
             return one.klass is other.klass
         case TupleForm(), TupleForm():
             return one.klass is other.klass and _same_parts(vm, one.parts, other.parts)
-        case ListForm(), ListForm():
-            return same_form(vm, one.element, other.element)
+        case ListForm(mine, _), ListForm(its, _):
+            return same_form(vm, mine, its)
+        case LongForm(mine), LongForm(its):
+            return same_form(vm, mine, its)
         case _:
             return isinstance(one, TextForm)
 
@@ -406,13 +386,6 @@ def _same_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> boo
         mine is its or (None not in (mine, its) and vm.same_size(mine, its))
         for mine, its in zip(one.sizes, other.sizes, strict=True)
     )
-
-
-def holds_texts(form: Form) -> bool:
-    """Whether all elements are strings."""
-    if isinstance(form, ObjectForm):
-        return all(map(is_text, form.alternatives))
-    return isinstance(form, TextForm)
 
 
 def _joined_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> TensorForm:
@@ -442,44 +415,6 @@ def require_same_objects(vm: ControlMachine, form: Form, other: Form) -> None:
         pairs = zip(first, its.alternatives, strict=True)
         if not all(vm.same_alternative(a, b) for a, b in pairs):
             raise Unlistable("different objects in two lists", mixed=True)
-
-
-def text_of(form: Form) -> str:
-    """For messages."""
-    if isinstance(form, NumberForm):
-        return f"{form.kind.value} numbers"
-    if isinstance(form, TextForm):
-        return "strings"
-    if isinstance(form, TensorForm):
-        return f"{str(form.dtype).removeprefix('torch.')} tensors"
-    if isinstance(form, ListForm):
-        return "lists"
-    if isinstance(form, TupleForm):
-        return "lists" if form.klass is list else "tuples"
-    if isinstance(form, HandleForm):
-        return objects_of(form.klass)
-    if isinstance(form, EntriesForm):
-        return f"{form.klass.__name__} objects"
-    if isinstance(form, OneOfForm):
-        return " or ".join([*(one.describe() for one in form.known), *map(text_of, form.parts)])
-    return form.alternatives[0].describe()
-
-
-_WHICH = NumberForm(NumberKind.INT)  # which of several forms an element has
-
-
-def leaves(form: Form) -> Iterator[Form]:
-    """The parts that have a list each, in order."""
-    if isinstance(form, OneOfForm):
-        yield _WHICH
-    if isinstance(form, (TupleForm, EntriesForm, OneOfForm)):
-        for part in form.parts:
-            yield from leaves(part)
-    elif isinstance(form, ListForm):
-        for leaf in leaves(form.element):
-            yield ListForm(leaf, form.group)
-    else:
-        yield form
 
 
 def new_vars(vm: ControlMachine, form: Form) -> tuple[ListVar, ...]:
@@ -517,6 +452,10 @@ def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
         return [vm.choice_selector(ChoiceValue(any_number, form.alternatives), value)]
     if isinstance(form, ListForm):
         return list(vm.lists.references.handles(form, value))
+    if isinstance(form, (TupleForm, LongForm)) and isinstance(value, ChoiceValue):
+        return _among(vm, form, value, [0] * len(value.alternatives), 0)
+    if isinstance(form, LongForm):
+        return list(vm.lists.long_variables(form, value))
     if isinstance(form, HandleForm):
         assert isinstance(value, HandleValue)
         return [value.var]
@@ -540,17 +479,47 @@ def _of_several(vm: ControlMachine, form: OneOfForm, value: Value) -> list[Any]:
         chosen: dict[int, Value] = dict(zip(places, value.alternatives, strict=True))
     else:
         place = _place(vm, form, value)
-        found, chosen = [place], {place: value}
+        found, chosen, places = [place], {place: value}, [place]
     for place, part in enumerate(form.parts, len(form.known)):
         if isinstance(part, NumberForm):
             found.append(number_among(vm, value, part.kind))
         elif isinstance(part, TextForm) and place in chosen and isinstance(value, ChoiceValue):
             found.append(text_among(vm, value))
+        elif place in chosen and isinstance(value, ChoiceValue) and _is_assigned(part):
+            found += _among(vm, part, value, places, place)
         elif place in chosen:
             found += operands(vm, part, chosen[place])
         else:
             found += map(vm.lists.stores.nothing, leaves(part))
     return found
+
+
+def _among(
+    vm: ControlMachine, form: Form, choice: ChoiceValue, places: Sequence[int], place: int
+) -> list[Any]:
+    """What goes into the lists of a form for the alternatives that are at its place: variables, as
+    what one alternative has may have no value where it is another."""
+    targets = [_variable(vm, leaf) for leaf in leaves(form)]
+    arms: list[Body] = []
+    for one, at in zip(choice.alternatives, places, strict=True):
+        arms.append(Body())
+        with inside_arm(vm, arms[-1]):
+            nothing = map(vm.lists.stores.nothing, leaves(form))
+            given = operands(vm, form, one) if at == place else nothing
+            for target, part in zip(targets, given, strict=True):
+                vm.writer.add(Assign(target, part))
+    vm.writer.add(Switch(choice.selector, tuple(arms), None, "choice"))
+    return targets
+
+
+def _variable(vm: ControlMachine, leaf: Form) -> Var:
+    """A variable for what goes into a list of no tensors."""
+    element = _example(vm, leaf)
+    if isinstance(element, ListVar):
+        return ListVar(vm.writer.name("l"), element.element)
+    if isinstance(element, NumberKind):
+        return NumberVar(vm.writer.name("n"), element)
+    return TextVar(vm.writer.name("text"))
 
 
 def _place(vm: ControlMachine, form: OneOfForm, value: Value) -> int:
@@ -566,38 +535,3 @@ def _place(vm: ControlMachine, form: OneOfForm, value: Value) -> int:
         except Unlistable:
             continue
     raise Unlistable(value.describe())
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """How an element is made of parts: `leaf` gives the value of the next leaf, `row` makes a list
-    of a known length, `reference` gives the list that the next leaves are, `entries` a dictionary
-    or set of its lists."""
-
-    leaf: Callable[[Form], Value]
-    row: Callable[[TupleForm, list[Value]], Value]
-    reference: Callable[[ListForm], Value]
-    entries: Callable[[EntriesForm, list[Value]], Value]
-
-
-def built(form: Form, parts: Parts) -> Value:
-    """An element from its parts."""
-    if isinstance(form, TupleForm):
-        items = [built(part, parts) for part in form.parts]
-        return parts.row(form, items) if form.klass is list else TupleValue(items, form.klass)
-    if isinstance(form, ListForm):
-        return parts.reference(form)
-    if isinstance(form, EntriesForm):
-        return parts.entries(form, [built(part, parts) for part in form.parts])
-    if isinstance(form, OneOfForm):
-        which = parts.leaf(_WHICH)
-        assert isinstance(which, DataNumber)
-        return ChoiceValue(which.var, (*form.known, *(built(part, parts) for part in form.parts)))
-    found = parts.leaf(form)
-    if isinstance(form, HandleForm):
-        assert isinstance(found, DataNumber)
-        return handle_of(form.klass, found)
-    if isinstance(form, ObjectForm):
-        assert isinstance(found, DataNumber)
-        return ChoiceValue(found.var, form.alternatives)
-    return found

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ptc.capture.control import lists
+from ptc.capture.control.element_forms import LongForm, has_references
 from ptc.capture.control.kept_forms import Unkept, element_of, list_form
 from ptc.capture.control.list_classes import Site, place_of
 from ptc.capture.control.list_forms import (
@@ -28,6 +29,7 @@ from ptc.capture.control.list_rows import RowValue, TakenList
 from ptc.capture.control.list_shapes import depth, has_objects, has_several
 from ptc.capture.control.lists import DataListValue, ListState
 from ptc.capture.control.splits import Restart
+from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
@@ -109,8 +111,12 @@ class References:
         learned = self._learned[site]
         return learned if form is None else joined(vm, learned, form)
 
-    def form(self, value: Value, like: Form | None) -> ListForm | None:
-        """The form of a list as an element, if it is a reference."""
+    def form(self, value: Value, like: Form | None) -> ListForm | LongForm | None:
+        """The form of a list as an element, if it is a reference; of a tuple of unknown length."""
+        if isinstance(value, DataTupleValue):
+            if has_references(value.elements.state.form):
+                raise Unlistable("lists in tuples of unknown length")
+            return LongForm(value.elements.state.form)
         if isinstance(value, TakenList):
             raise Unlistable(value.describe(), by_reference=True)
         if isinstance(value, DataListValue) and value.klass is list:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control import list_rows, lists, tensors
+from ptc.capture.control import list_rows, lists, tensors, tuples
+from ptc.capture.control.element_forms import LongForm
 from ptc.capture.control.list_classes import ListClasses
 from ptc.capture.control.list_forms import Form, Unlistable
 from ptc.capture.control.list_references import References
@@ -97,6 +98,15 @@ class Lists:
     def reference(form: Form, variables: tuple[ListVar, ...]) -> lists.DataListValue:
         """A list that others refer to, too."""
         return lists.DataListValue(lists.ListState(form, variables))
+
+    def long_variables(self, form: LongForm, value: Value) -> tuple[ListVar, ...]:
+        """What goes into lists for a tuple of any length."""
+        return tuples.variables_of(self._vm, form, value)
+
+    @staticmethod
+    def long_tuple(form: Form, variables: tuple[ListVar, ...]) -> Value:
+        """The tuple with these elements."""
+        return tuples.DataTupleValue(lists.DataListValue(lists.ListState(form, variables)))
 
     def refusal(self, why: Unlistable) -> GraphBreak:
         return lists.refusal(self._vm, why)

@@ -8,6 +8,7 @@ from ptc.capture.control.list_forms import (
     EntriesForm,
     Form,
     ListForm,
+    LongForm,
     ObjectForm,
     OneOfForm,
     TupleForm,
@@ -16,12 +17,13 @@ from ptc.capture.control.list_forms import (
 
 
 def has_several(form: Form) -> bool:
-    """Whether a number says which of several forms something in an element has."""
+    """Whether a number says which of several forms something in an element has, or it is a tuple
+    of any length: what has another form is kept in another way."""
     if isinstance(form, (TupleForm, EntriesForm)):
         return any(map(has_several, form.parts))
     if isinstance(form, ListForm):
         return has_several(form.element)
-    return isinstance(form, OneOfForm)
+    return isinstance(form, (OneOfForm, LongForm))
 
 
 def has_objects(form: Form) -> bool:
@@ -38,4 +40,4 @@ def depth(form: Form) -> int:
     """How many lists are around the innermost elements."""
     if isinstance(form, (TupleForm, EntriesForm, OneOfForm)):
         return max(map(depth, form.parts), default=0)
-    return 1 + depth(form.element) if isinstance(form, ListForm) else 0
+    return 1 + depth(form.element) if isinstance(form, (ListForm, LongForm)) else 0

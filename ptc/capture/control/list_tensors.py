@@ -19,7 +19,7 @@ from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import ListItem, NumberKind
 
@@ -43,9 +43,19 @@ def torch_call(
     first = args[0] if args else kwargs.get("data" if polyfill is data_lists.tensor else "tensors")
     if isinstance(first, DataTupleValue):
         args = [first.elements, *args[1:]]
+    elif polyfill is data_lists.tensor and _has_rows(first):
+        polyfill = data_lists.tensor_of_rows
     elif not isinstance(first, DataListValue):
         return None
     return vm.call(vm.wrap_fixed(polyfill), args, kwargs)
+
+
+def _has_rows(value: Value | None) -> bool:
+    """Whether a list of known length has lists in it whose length data decides."""
+    parts = value.items if isinstance(value, (ListValue, TupleValue)) else ()
+    return any(
+        isinstance(part, (DataListValue, DataTupleValue)) or _has_rows(part) for part in parts
+    )
 
 
 def _has_indices(key: Value) -> bool:

@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.arithmetic import computed, is_number, operand
-from ptc.capture.control.list_forms import Form, NumberForm, TupleForm, tuple_items
+from ptc.capture.control.element_forms import Form, LongForm, NumberForm, OneOfForm, TupleForm
+from ptc.capture.control.list_forms import tuple_items
 from ptc.capture.control.perhaps import Placed
+from ptc.capture.interpreter.calls import builtin
+from ptc.capture.polyfills import data_dicts
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import MISSING, ChoiceValue, may_be_missing
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import ListValue
+from ptc.capture.values.containers import ListValue, LongTupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.set_history import History
 from ptc.graph import set_tables
@@ -34,8 +37,12 @@ _INT = NumberKind.INT
 
 def has_order(form: Form) -> bool:
     """Whether elements of a form lie at the same places of a set in every process."""
+    if isinstance(form, LongForm):
+        return has_order(form.element)
     if isinstance(form, TupleForm):
         return form.klass.__hash__ is tuple.__hash__ and all(map(has_order, form.parts))
+    if isinstance(form, OneOfForm):
+        return not form.known and all(map(has_order, form.parts))
     return isinstance(form, NumberForm)
 
 
@@ -45,12 +52,24 @@ def hash_of(vm: ControlMachine, key: Value) -> Value:
         return ConstantValue(hash(key.constant()))
     if is_number(key):
         return computed(vm, "hash", [key], _INT)
+    if isinstance(key, LongTupleValue):
+        return vm.call(vm.wrap_fixed(data_dicts.hash_of_tuple), [key])
     items = tuple_items(key)
     assert items is not None
     state: Value = ConstantValue(set_tables.TUPLE_START)
     for item in items:
         state = _part(vm, state, hash_of(vm, item))
     return computed(vm, "hash_end", [state, ConstantValue(len(items))], _INT)
+
+
+@builtin(data_dicts.hash_part)
+def _hash_part(vm: ControlMachine, state: Value, element: Value) -> Value:
+    return _part(vm, state, hash_of(vm, element))
+
+
+@builtin(data_dicts.hash_end)
+def _hash_end(vm: ControlMachine, state: Value, count: Value) -> Value:
+    return computed(vm, "hash_end", [state, count], _INT)
 
 
 def _part(vm: ControlMachine, state: Value, part: Value) -> Value:
@@ -100,6 +119,8 @@ def is_ordered(content: Value) -> bool:
         return all(map(is_ordered, content.alternatives))
     if content is MISSING or is_number(content):
         return True
+    if isinstance(content, LongTupleValue):
+        return has_order(content.elements.state.form)
     items = None if isinstance(content, ListValue) else tuple_items(content)
     return (
         items is not None and content.cls.__hash__ is tuple.__hash__ and all(map(is_ordered, items))

@@ -1,11 +1,15 @@
-"""Tuples whose length data decides: a run-time list that nothing else refers to."""
+"""Tuples whose length data decides: a run-time list that nothing else refers to, and that never
+changes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import lists
+from ptc.capture.control import list_conversions, lists
+from ptc.capture.control.element_forms import LongForm
+from ptc.capture.control.list_forms import new_vars
 from ptc.capture.control.list_positions import length, longer, valid_index
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak
@@ -13,21 +17,23 @@ from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue, SliceValue
-from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
-from ptc.capture.values.objects import Instance
+from ptc.capture.values.containers import (
+    ListValue,
+    LongTupleValue,
+    SequenceIterator,
+    TupleValue,
+)
+from ptc.graph.control import ListVar
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 
-class DataTupleValue(Instance):
+class DataTupleValue(LongTupleValue):
     """A tuple whose length data decides."""
 
-    __slots__ = ("elements",)
-
-    def __init__(self, elements: DataListValue) -> None:
-        super().__init__(tuple)
-        self.elements = elements
+    __slots__ = ()
+    elements: DataListValue
 
     def describe(self) -> str:
         return "a tuple whose length data decides"
@@ -67,14 +73,14 @@ class DataTupleValue(Instance):
         its = elements(other)
         if its is None:
             return None
-        if op not in ("==", "!="):
-            raise GraphBreak(
-                "PTC-B006",
-                f"{self.describe()} is ordered before or behind another",
-                "compare the elements in a loop",
-            )
-        same = vm.call(vm.wrap_fixed(data_lists.equal), [self.elements, its])
-        return vm.logical_not(same) if op == "!=" else same
+        left, right = (its, self.elements) if reflected else (self.elements, its)
+        if op in ("==", "!="):
+            same = vm.call(vm.wrap_fixed(data_lists.equal), [left, right])
+            return vm.logical_not(same) if op == "!=" else same
+        if op in (">", "<="):
+            left, right = right, left
+        less = vm.call(vm.wrap_fixed(data_lists.less), [left, right])
+        return less if op in ("<", ">") else vm.logical_not(less)
 
     def setitem(self, vm: ControlMachine, key: Value, value: Value) -> None:  # type: ignore[override]
         raise vm.type_error("'tuple' object does not support item assignment")
@@ -86,7 +92,7 @@ class DataTupleValue(Instance):
         raise GraphBreak(
             "PTC-B006",
             f"{self.describe()} is an element of a set, or a key",
-            "use a string, or a tuple of a known length",
+            "use a dictionary or set that is empty at first, and has such keys alone",
         )
 
 
@@ -99,6 +105,17 @@ def elements(value: Value) -> ListValue | DataListValue | None:
     if isinstance(value, ConstantValue) and type(value.value) is tuple:
         return ListValue([ConstantValue(part) for part in value.value])
     return None
+
+
+def variables_of(vm: ControlMachine, form: LongForm, value: Value) -> tuple[ListVar, ...]:
+    """What a tuple has, in lists for elements of this form."""
+    known = elements(value)
+    assert known is not None
+    if isinstance(known, DataListValue):
+        return list_conversions.converted(vm, known.state, form.element)
+    state = lists.ListState(form.element, new_vars(vm, form.element))
+    lists.give(vm, state, known.items)
+    return state.vars
 
 
 def are_long(values: Sequence[Value]) -> bool:

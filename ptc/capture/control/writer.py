@@ -107,7 +107,7 @@ class Block:
 _READS_LIST = frozenset(
     {
         "copy", "get", "length", "slice", "concat", "stack", "cat", "new", "find", "same",
-        "lengths", "flat", "pick", "table_fits", "table_copy", "table_order",
+        "lengths", "flat", "pick", "filled", "table_fits", "table_copy", "table_order",
     }
 )  # fmt: skip
 

@@ -5,10 +5,29 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptc.graph.set_tables import TUPLE_START
+
 
 def undecided() -> None:
     """Whether a NaN is equal to itself is a matter of its identity: a mark for the capture."""
     raise AssertionError("never runs")
+
+
+def hash_part(state: int, element: Any) -> int:
+    """The state of a tuple's hash after one more element: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def hash_end(state: int, count: int) -> int:
+    """The hash of a tuple of so many elements from its last state: a mark for the capture."""
+    raise AssertionError("never runs")
+
+
+def hash_of_tuple(values: Any) -> int:
+    state = TUPLE_START
+    for value in values:
+        state = hash_part(state, value)
+    return hash_end(state, len(values))
 
 
 def _same_value(one: Any, other: Any) -> bool:

@@ -509,6 +509,20 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: A
     return stack(parts)
 
 
+def tensor_of_rows(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
+) -> Any:
+    """`torch.tensor` of a known number of lists, of some of which data decides the length."""
+    count = len(data[0])
+    if count == 0:  # torch looks at the first alone
+        return torch.tensor([[] for _ in data], dtype=dtype, device=device)
+    rows = [torch.tensor(row, dtype=dtype, device=device) for row in data]
+    for row in data:
+        if len(row) != count:
+            raise ValueError(f"expected sequence of length {count} at dim 1 (got {len(row)})")
+    return torch.stack(rows)
+
+
 def index_type(key: Any) -> Any:
     """The dtype of a list of numbers as the index of a tensor, None for all else: known at
     capture."""

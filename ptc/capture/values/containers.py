@@ -275,6 +275,16 @@ class DequeValue(ListValue):
         return name
 
 
+class LongTupleValue(Instance):
+    """A tuple of unknown length: `elements` is the list that has what it has."""
+
+    __slots__ = ("elements",)
+
+    def __init__(self, elements: Any) -> None:
+        super().__init__(tuple)
+        self.elements = elements
+
+
 class SequenceIterator(Value):
     """`iter()` of a list, tuple or deque: reads the live sequence, as CPython's does."""
 

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from ptc.capture.api import capture_program
-from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, library
@@ -104,11 +102,3 @@ def test_tuples(program: Any) -> None:
 def test_a_library_returns_tuples(tmp_path: Path) -> None:
     case = Case("made", lambda: made, tuple((row,) for row in ROWS))
     compare(eager(case), library(case, tmp_path))
-
-
-def test_a_tuple_as_a_key_is_refused() -> None:
-    def keyed(x: Row) -> Any:
-        return {tuple(v for v in x.tolist() if v > 0): 1}
-
-    with pytest.raises(CompileError, match="whose length data decides"):
-        capture_program(keyed, (ROWS[0],))
