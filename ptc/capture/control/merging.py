@@ -4,7 +4,7 @@ assigns, or a choice between the arms' values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ptc.capture.control.handles import handle_of, one_class
 from ptc.capture.control.list_rows import TakenList
 from ptc.capture.control.merging_choices import MergedChoices
 from ptc.capture.control.merging_entries import MergedEntries
+from ptc.capture.control.merging_iterators import MergedIterators
 from ptc.capture.control.merging_lists import MergedLists, Unmergeable
 from ptc.capture.control.states import Exit, Place, State, facts_of
 from ptc.capture.control.tuples import DataTupleValue, are_long, elements
@@ -77,6 +78,7 @@ class Merger:
         self.lists = MergedLists(vm, states, self.began, self._cells)
         self.entries = MergedEntries(vm, states, self.began, self._cells, self.lists)
         self.choices = MergedChoices(vm, states, self.lists)
+        self._iterators = MergedIterators(vm, states, self.lists, self._counter)
 
     # -- states --------------------------------------------------------------------------------
 
@@ -148,8 +150,9 @@ class Merger:
         first: Any = saved[0]
         if len({len(one[1]) for one in saved}) != 1:  # type: ignore[index]
             raise Unmergeable("the arms meet with different stacks")
-        stack = [self._item(list(items)) for items in zip(*(one[1] for one in saved), strict=True)]  # type: ignore[index]
         live = analyse(frame.code).live(first[0])
+        rows = zip(*(one[1] for one in saved), strict=True)  # type: ignore[index]
+        stack = [self._item(list(items), live) for items in rows]
         names = dict.fromkeys(name for one in saved for name in one[2])  # type: ignore[index]
         variables: dict[str, Value] = {}
         for name in names:
@@ -175,8 +178,11 @@ class Merger:
                 pass
         return (LOST, [], {}, contents[0][3])
 
-    def _item(self, items: list[Any]) -> Any:
-        return items[0] if isinstance(items[0], Null) else self.value(items)
+    def _item(self, items: list[Any], live: Collection[str]) -> Any:
+        if isinstance(items[0], Null):
+            return items[0]
+        merged = self._iterators.merged(items, live)
+        return self.value(items) if merged is None else merged
 
     # -- contents of places --------------------------------------------------------------------
 
