@@ -10,7 +10,7 @@ exception leaves what was written before it.
 from __future__ import annotations
 
 import collections
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,9 @@ class Kept:
     inputs (by name, with the size) that are taken apart at the start, elements of lists by the
     place where they are made, whether all lists in lists are references, whether lists have
     elements of several kinds, classes whose objects are in a store, with what they have by each
-    name, and places that make dictionaries which are in one. `found` counts forms and elements."""
+    name, places that make dictionaries which are in one, and places where tensors of arms that meet
+    are kept apart, as writing to one writes to what it is a view of. `found` counts forms, elements
+    and such places."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
     buffers: set[str] = field(default_factory=set[str])
@@ -87,6 +89,7 @@ class Kept:
         default_factory=dict[type, "dict[str, Element | None]"]
     )
     records: dict[Hashable, RecordClass] = field(default_factory=dict[Hashable, RecordClass])
+    apart: set[Hashable] = field(default_factory=set[Hashable])
     found: int = 0
 
     def learn(self, site: Hashable, element: Element | None) -> bool:
@@ -98,6 +101,13 @@ class Kept:
         self.elements[site] = new
         self.found += 1
         return True
+
+    def learn_apart(self, sites: Set[Hashable]) -> bool:
+        """Tensors of arms that meet at these places are kept apart. Whether that is new."""
+        new = not sites <= self.apart
+        self.apart |= sites
+        self.found += new
+        return new
 
     def learn_class(self, klass: type) -> None:
         """Objects of a class are in a store."""
@@ -150,7 +160,7 @@ class Kept:
             set(self.resumed), set(self.undriven), dict(self.splits), dict(self.elements),
             self.by_reference, self.mixed,
             {klass: dict(known) for klass, known in self.stores.items()}, dict(self.records),
-            self.found,
+            set(self.apart), self.found,
         )  # fmt: skip
 
 

@@ -12,12 +12,14 @@ from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.handles import handle_of, one_class
+from ptc.capture.control.list_classes import place_of
 from ptc.capture.control.list_rows import TakenList
 from ptc.capture.control.merging_choices import MergedChoices
 from ptc.capture.control.merging_entries import MergedEntries
 from ptc.capture.control.merging_iterators import MergedIterators
 from ptc.capture.control.merging_lists import MergedLists, Unmergeable
 from ptc.capture.control.states import Exit, Place, State, facts_of
+from ptc.capture.control.tensors import storage
 from ptc.capture.control.tuples import DataTupleValue, are_long, elements
 from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.interpreter.lookup import static_lookup
@@ -85,6 +87,7 @@ class Merger:
     def merge(self, frame: Frame, end: Exit) -> State:
         """The state after the arms. The machine is in the state of the fork."""
         states = self.states
+        self.choices.site = (place_of(self.vm.frames), end.place)
         for state in states:
             # What an arm was to bind where it went on is bound at its end
             for leaf in state.leaves:
@@ -353,7 +356,7 @@ class Merger:
             if len({value.cls for value in values}) == 1:
                 return self._number_variable(values)
         elif all(isinstance(value, TensorValue) for value in values):
-            if same_kind_of_tensor(values):  # type: ignore[arg-type]
+            if same_kind_of_tensor(values) and not self.choices.are_apart(values):  # type: ignore[arg-type]
                 return self._tensor_variable(values)  # type: ignore[arg-type]
         elif all(type(value) is TupleValue for value in values):
             shapes = {(value.klass, len(value.items)) for value in values}  # type: ignore[attr-defined]
@@ -408,6 +411,7 @@ class Merger:
             self._assign(number, target, lambda value=value: vm.tensor_variable(value, dense=True))
         self.pending += vm.bindings(target)
         vm.may_share(result, values)
+        vm.homes.sites[storage(result.fake)] = self.choices.site
         return result
 
     def _size(self, sizes: list[Any]) -> Any:

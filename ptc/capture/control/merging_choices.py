@@ -4,7 +4,7 @@ that what is assigned again and again on some ways is one of few things, and not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from ptc.capture.control.handles import (
 from ptc.capture.control.merging_lists import MergedLists
 from ptc.capture.control.numbers_among import NOTHING, is_of
 from ptc.capture.control.states import State, facts_of
+from ptc.capture.control.tensors import is_copied, storage
 from ptc.capture.control.variables import inside_arm
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue, alternatives_of
@@ -60,6 +61,14 @@ class MergedChoices:
         self._vm = vm
         self._states = states
         self._lists = merged_lists
+        self.site: Hashable = None  # where the states meet
+
+    def are_apart(self, tensors: Sequence[Value]) -> bool:
+        """Whether tensors are not to be one variable: one of them is a view, which is written to by
+        what it would be a copy of."""
+        vm = self._vm
+        apart = self.site in vm.state.known.apart
+        return apart and any(isinstance(one, TensorValue) and is_copied(vm, one) for one in tensors)
 
     def shared(self, values: list[Value]) -> list[Value]:
         """The arms' values with one alternative for those of a kind among theirs."""
@@ -156,7 +165,7 @@ class MergedChoices:
         """One tuple, string or tensor of a kind."""
         own = [[one for one in alternatives_of(v) if shape_of(one) == key] for v in values]
         distinct = {id(one): one for found in own for one in found}
-        if len(distinct) < 2:
+        if len(distinct) < 2 or self.are_apart(list(distinct.values())):
             return values
         if all(own) and not any(isinstance(value, ChoiceValue) for value in values):
             return values  # and could not be one before
@@ -166,7 +175,7 @@ class MergedChoices:
             for position, one in enumerate(alternatives_of(value))
             if _among(found, one)
         ]
-        joined = JoinedEnds(self._vm, self._states)
+        joined = JoinedEnds(self._vm, self._states, self.site)
         shared = joined.value(ends)
         if shared is None:
             return values
@@ -186,9 +195,10 @@ class End:
 class JoinedEnds:
     """One value for those of several ends. Its variables have values there, and nowhere else."""
 
-    def __init__(self, vm: ControlMachine, states: Sequence[State]) -> None:
+    def __init__(self, vm: ControlMachine, states: Sequence[State], site: Hashable) -> None:
         self._vm = vm
         self._states = states
+        self._site = site
         self._given: dict[tuple[Any, ...], tuple[End, list[tuple[Var, Any]]]] = {}
 
     def value(self, ends: Sequence[End]) -> Value | None:
@@ -242,6 +252,7 @@ class JoinedEnds:
         result = vm.new_tensor(shape, first.dtype, first.device)
         self._give(ends, vm.variable(result), lambda one: vm.tensor_variable(one, dense=True))
         vm.may_share(result, values)
+        vm.homes.sites[storage(result.fake)] = self._site
         return result
 
     def _size(self, ends: Sequence[End], sizes: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ import sympy
 from ptc.capture.control.facts import plain
 from ptc.capture.control.forks import Stops, advance, frame_location, proceed, run_arm, united
 from ptc.capture.control.questions import SizeTruth
-from ptc.capture.control.states import Exit, Outcome, here
+from ptc.capture.control.states import Exit, Outcome, Restart, here
 from ptc.graph.control import Body, If
 from ptc.graph.symbols import expression_of
 
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 #: Each doubles the program. Further ones are branches where they are asked about.
 _MOST = 3
 _APART = (0, 1)
-
-
-class Restart(BaseException):
-    """Capture begins anew with what it has found, such as one more size to take apart. No
-    Exception, so that a library function that catches all of those lets it through."""
 
 
 def take_apart(vm: ControlMachine, condition: sympy.Basic) -> None:

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
 
+class Restart(BaseException):
+    """Capture begins anew with what it has found, such as one more size to take apart. No
+    Exception, so that a library function that catches all of those lets it through."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Something that changes: `kind` is `attribute` (of `owner`, called `name`), `dict`, `list` or

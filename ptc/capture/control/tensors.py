@@ -6,13 +6,14 @@ the calls that read data into Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.fx
 
 from ptc.capture.control.arithmetic import arithmetic
+from ptc.capture.control.states import Restart
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
 from ptc.capture.polyfills import data_lists, torch_functions
@@ -42,7 +43,8 @@ class Homes:
     `inputs` are the program's own inputs in order, `numbers` those of them that are ints. `written`
     names inputs that the program writes to. `shares` says which storages may be the same one at run
     time, `copied` which are copies where Python has a view, or have such copies. `results` came of
-    a merge, with the moment of it, and `merged` of which tensors. `stale` are copies of views whose
+    a merge, with the moment of it, and `merged` of which tensors; `sites` says at which place the
+    states of arms met that had them. `stale` are copies of views whose
     base was written to since: no tensor any more that the program has.
     """
 
@@ -56,10 +58,11 @@ class Homes:
         self.copied: dict[int, str] = {}
         self.results: dict[int, int] = {}
         self.merged: dict[TensorValue, list[TensorValue]] = {}
+        self.sites: dict[int, Hashable] = {}
         self.stale: dict[int, tuple[str, tuple[Location, ...]]] = {}
 
     def clear(self) -> None:
-        for table in (self.owner, self.variables, self.inputs, self.merged):
+        for table in (self.owner, self.variables, self.inputs, self.merged, self.sites):
             table.clear()
 
     def is_note(self, owner: Any) -> bool:
@@ -280,15 +283,29 @@ def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorV
     homes.merged[result] = [*homes.merged.get(result, ()), *sources]
     for source in sources:
         its = storage(source.fake)
-        if (
-            homes.base(source) is not source
-            or not row_major(vm, source.fake)
-            or (source.source is not None and source not in homes.variables)
-        ):
+        if is_copied(vm, source):
             homes.copied[mine] = source.describe()
             homes.copied[its] = result.describe()
         homes.shares.setdefault(mine, set()).add(its)
         homes.shares.setdefault(its, set()).add(mine)
+
+
+def is_copied(vm: ControlMachine, source: TensorValue) -> bool:
+    """Whether a variable for one of several tensors has a copy of this one."""
+    homes = vm.homes
+    return (
+        homes.base(source) is not source
+        or not row_major(vm, source.fake)
+        or (source.source is not None and source not in homes.variables)
+    )
+
+
+def _keep_apart(vm: ControlMachine, copies: Sequence[int]) -> None:
+    """Start again with what these are copies of kept apart, where the states of arms met: each use
+    of one then asks which it is."""
+    sites = {vm.homes.sites[one] for one in copies if one in vm.homes.sites}
+    if vm.state.found.learn_apart(sites):
+        raise Restart
 
 
 # -- calls ----------------------------------------------------------------------------------------
@@ -358,6 +375,7 @@ def _copies(vm: ControlMachine, base: TensorValue) -> list[int]:
     lasting = any(homes.results[one] < began for one in copies)
     listed = not vm.lists.pools().isdisjoint(reached)
     if key in homes.results or lasting or listed:
+        _keep_apart(vm, copies)
         raise _written_view(base.describe(), ())
     return copies
 
@@ -377,6 +395,7 @@ def require_current(vm: ControlMachine, value: TensorValue) -> None:
     """Refuse the use of a copy of a view whose base was written to."""
     stale = vm.homes.stale.get(storage(value.fake))
     if stale is not None:
+        _keep_apart(vm, [storage(value.fake)])
         raise _written_view(*stale)
 
 
@@ -457,7 +476,7 @@ def special_call(
     """Calls that have another form where numbers come from data."""
     if target in (torch.tensor, torch.as_tensor) and len(args) == 1:
         return _tensor_of(vm, args[0], kwargs)
-    if target == "fill_diagonal_" and not kwargs and _has_symbolic_diagonal(args):
+    if target == "fill_diagonal_" and not kwargs and _fills_a_diagonal(args):
         diagonal = vm.torch_call("call_method", "diagonal", [args[0]], {})
         vm.torch_call("call_method", "fill_", [diagonal, args[1]], {})
         return args[0]
@@ -486,11 +505,11 @@ def _linspace(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -
 _LINSPACE = frozenset({"start", "end", "steps", "dtype", "device"})
 
 
-def _has_symbolic_diagonal(args: list[Value]) -> bool:
-    """Whether a matrix with a symbolic size gets a value: torch wants to know its steps."""
+def _fills_a_diagonal(args: list[Value]) -> bool:
+    """Whether the diagonal of a matrix gets a value, for which torch wants to know its steps."""
     given = len(args) == 2 and isinstance(args[0], TensorValue)
     shape = args[0].fake.shape if given else ()  # type: ignore[attr-defined]
-    return len(shape) == 2 and any(isinstance(size, torch.SymInt) for size in shape)
+    return len(shape) == 2
 
 
 def _tensor_of(vm: ControlMachine, data: Value, kwargs: dict[str, Value]) -> Value | None:
