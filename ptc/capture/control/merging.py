@@ -12,7 +12,6 @@ from ptc.capture.code import analyse
 from ptc.capture.control import entries, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.handles import handle_of, one_class
-from ptc.capture.control.list_classes import place_of
 from ptc.capture.control.list_rows import TakenList
 from ptc.capture.control.merging_choices import MergedChoices
 from ptc.capture.control.merging_entries import MergedEntries
@@ -87,7 +86,7 @@ class Merger:
     def merge(self, frame: Frame, end: Exit) -> State:
         """The state after the arms. The machine is in the state of the fork."""
         states = self.states
-        self.choices.site = (place_of(self.vm.frames), end.place)
+        self.choices.site = (frame.code, end.kind, end.place)
         for state in states:
             # What an arm was to bind where it went on is bound at its end
             for leaf in state.leaves:

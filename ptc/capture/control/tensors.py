@@ -302,7 +302,11 @@ def is_copied(vm: ControlMachine, source: TensorValue) -> bool:
 
 def _keep_apart(vm: ControlMachine, copies: Sequence[int]) -> None:
     """Start again with what these are copies of kept apart, where the states of arms met: each use
-    of one then asks which it is."""
+    of one then asks which it is. Not in a function that calls itself, each call of which would have
+    more of them."""
+    codes = [frame.code for frame in vm.frames]
+    if len(set(codes)) < len(codes):
+        return
     sites = {vm.homes.sites[one] for one in copies if one in vm.homes.sites}
     if vm.state.found.learn_apart(sites):
         raise Restart
