@@ -31,6 +31,7 @@ from torch.fx.experimental.symbolic_shapes import (
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
+from ptc.capture.fake_calls import Asked, FakeCalls, Form
 from ptc.capture.fake_forms import are_alike, joined, sliced, viewed
 from ptc.graph.program import DimRange
 from ptc.graph.symbols import (
@@ -164,6 +165,26 @@ class _AskingShapeEnv(SizeEnv):
     data: set[sympy.Symbol]
     examples: dict[Any, Any]
     creating: bool = False  # a tensor of known shape: all questions are about its layout
+    noted: Asked | None = None  # what was asked, while it is noted
+
+    def answer(self, kind: str, expression: Any, fallback: bool | None = None) -> Any:
+        """What the path says: the `truth` of a condition, what is `known` of it, or the `value` of
+        a size."""
+        if kind == "truth":
+            found: Any = self.ask(expression, fallback)
+        else:
+            found = (self.known if kind == "known" else self.value)(expression)
+        if self.noted is not None:
+            self.noted.setdefault((kind, expression), found)
+        return found
+
+    def asked(self, run: Callable[[], Any]) -> tuple[Any, Asked]:
+        """What `run` gives, and what was asked meanwhile."""
+        outer, self.noted = self.noted, {}
+        try:
+            return run(), self.noted
+        finally:
+            self.noted = outer
 
     @contextmanager
     def creation(self) -> Iterator[None]:
@@ -177,25 +198,29 @@ class _AskingShapeEnv(SizeEnv):
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> sympy.Basic:
         if self.data.isdisjoint(orig_expr.free_symbols) or is_idle_question(orig_expr):
             return super().evaluate_expr(orig_expr, *args, **kwargs)
+        of_sign = isinstance(orig_expr, (sympy.Ge, sympy.Lt)) and orig_expr.rhs == 0
+        fixed = self.creating or is_remembered_question()
+        if fixed and not (self.creating and of_sign):
+            # What holds for all sizes holds for the example, and is found much faster there
+            return self._of_example(orig_expr)
         known = self._maybe_evaluate_static(orig_expr)
         if known is not None:
             return known
-        if self.creating and isinstance(orig_expr, (sympy.Ge, sympy.Lt)) and orig_expr.rhs == 0:
+        if fixed:
             return sympy.true if isinstance(orig_expr, sympy.Ge) else sympy.false
-        if self.creating or asks_for_layout():
-            fixed = self.creating or is_remembered_question()
-            holds = None if fixed else self.known(orig_expr)
+        if asks_for_layout():
+            holds = self.answer("known", orig_expr)
             if holds is not None:
                 return sympy.true if holds else sympy.false
-            return sympy.sympify(orig_expr.xreplace(self._examples(orig_expr)))
+            return self._of_example(orig_expr)
         if orig_expr.is_Symbol or not isinstance(orig_expr, Boolean):
             return self._number(orig_expr)
         fallback = args[3] if len(args) > 3 else kwargs.get("fallback_value")
-        return sympy.true if self.ask(orig_expr, fallback) else sympy.false
+        return sympy.true if self.answer("truth", orig_expr, fallback) else sympy.false
 
     def _number(self, expr: sympy.Basic) -> sympy.Basic:
         """A size that torch wants as a number."""
-        number = self.value(expr)
+        number = self.answer("value", expr)
         if number is None:
             raise GraphBreak(
                 "PTC-B009",
@@ -208,8 +233,9 @@ class _AskingShapeEnv(SizeEnv):
         """Torch makes up a size that no value of the program is."""
         raise DynamicOutputShapeException(None)  # type: ignore[arg-type]
 
-    def _examples(self, expr: sympy.Basic) -> dict[Any, Any]:
-        return {symbol: self.examples[symbol] for symbol in expr.free_symbols}
+    def _of_example(self, expr: sympy.Basic) -> sympy.Basic:
+        examples = {symbol: self.examples[symbol] for symbol in expr.free_symbols}
+        return sympy.sympify(expr.xreplace(examples))
 
 
 class _AskingMode(FakeTensorMode):
@@ -271,6 +297,7 @@ class Fakes:
         if ask is not None:
             # What an operator gives depends on what the path knows of its sizes.
             self.mode.cache_enabled = False
+        self._calls = FakeCalls(self) if ask is not None else None
         self.sizes: dict[str, torch.SymInt] = {}
         self.dims: dict[str, DimRange] = {}
         self.origins: dict[str, str] = {}
@@ -398,6 +425,39 @@ class Fakes:
         """A new fake tensor in row-major order, whatever its sizes turn out to be."""
         with self._creating(), self.mode:
             return torch.empty(shape, dtype=dtype, device=device)
+
+    def run(
+        self, target: Any, args: list[Any], kwargs: dict[str, Any], function: Callable[..., Any]
+    ) -> Any:
+        """What `function`, for which `target` stands, gives of fake tensors."""
+
+        def call() -> Any:
+            with self.mode, self.dispatcher():
+                return function(*args, **kwargs)
+
+        return call() if self._calls is None else self._calls.run(target, args, kwargs, call)
+
+    # What `FakeCalls` needs
+
+    def answer(self, kind: str, expression: Any) -> Any:
+        assert isinstance(self.shape_env, _AskingShapeEnv)
+        return self.shape_env.answer(kind, expression)
+
+    def asked(self, run: Callable[[], Any]) -> tuple[Any, Asked]:
+        assert isinstance(self.shape_env, _AskingShapeEnv)
+        return self.shape_env.asked(run)
+
+    def strided(self, form: Form) -> torch.Tensor:
+        """A new tensor."""
+        with self._creating(), self.mode:
+            return torch.empty_strided(
+                form.sizes, form.strides, dtype=form.dtype, device=form.device
+            )
+
+    def view(self, base: torch.Tensor, form: Form) -> torch.Tensor:
+        """A tensor in the memory of another one."""
+        with self._creating(), self.mode, self.dispatcher():
+            return base.as_strided(form.sizes, form.strides, form.offset)
 
     def settle_layout(self, fake: torch.Tensor) -> None:
         """Let torch say now what it keeps with a tensor: whether it is contiguous. Asked later, it

@@ -308,8 +308,7 @@ class TorchMachine(Machine):
             ranges = self.whole_program and not self.fakes.asks
             function = form_of(function, target, checks_ranges_only=ranges)
         try:
-            with self.fakes.mode, self.fakes.dispatcher():
-                return function(*args, **kwargs)
+            return self.fakes.run(target, args, kwargs, function)
         except fakes.DATA_DEPENDENT as error:
             raise GraphBreak(
                 "PTC-B002", f"{_name_of(target)} reads tensor data into Python", "keep it a tensor"

@@ -5,6 +5,7 @@ used, and what nothing uses is left out.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -434,19 +435,18 @@ def _dims(vm: ControlMachine, values: Any, known: Any) -> dict[str, DimRange]:
 
 def _prune(body: Body, wanted: set[str]) -> None:
     """Leave out computations of what nothing reads, until all are read."""
-    while True:
-        used = wanted | _names_read(body)
-        if not _drop(body, used):
-            return
+    readers = Counter(wanted)
+    _count(body, readers)
+    while _drop(body, readers):
+        pass
 
 
-def _names_read(body: Body) -> set[str]:
-    names: set[str] = set()
+def _count(body: Body, readers: Counter[str]) -> None:
+    """Count the readers of every name."""
     for item in body.items:
-        names.update(_reads(item))
+        readers.update(_reads(item))
         for inner in bodies(item):
-            names |= _names_read(inner)
-    return names
+            _count(inner, readers)
 
 
 def _reads(item: Any) -> Iterator[str]:
@@ -454,13 +454,17 @@ def _reads(item: Any) -> Iterator[str]:
     if isinstance(item, Block):
         yield from (described.name for described in item.inputs)
         for node in item.graph.nodes:
-            yield from symbols_of(node.meta.get("val"))
-            yield from _symbols_in(node)
+            yield from _read_in(node)
         return
     for variable in reads_of(item):
         yield variable.name
         if isinstance(variable, TensorVar):
             yield from symbols_of(variable.fake)
+
+
+def _read_in(node: torch.fx.Node) -> Iterator[str]:
+    yield from symbols_of(node.meta.get("val"))
+    yield from _symbols_in(node)
 
 
 def _symbols_in(node: torch.fx.Node) -> list[str]:
@@ -480,31 +484,34 @@ def _symbols_in(node: torch.fx.Node) -> list[str]:
     return found
 
 
-def _drop(body: Body, used: set[str]) -> bool:
-    """Leave out items whose results are not used. Whether there were any."""
+def _drop(body: Body, readers: Counter[str]) -> bool:
+    """Leave out items whose results have no readers, from the last on: what they read may have none
+    then. Whether there were any."""
     kept: list[Item] = []
     changed = False
-    for item in body.items:
-        for inner in bodies(item):
-            changed |= _drop(inner, used)
+    for item in reversed(body.items):
+        for inner in reversed(bodies(item)):
+            changed |= _drop(inner, readers)
         if isinstance(item, Block):
-            unused = [name for name in item.exports if name not in used]
+            unused = [name for name in item.exports if not readers[name]]
             for name in unused:
                 del item.exports[name]
-            changed |= bool(unused) | _drop_nodes(item)
+            changed |= bool(unused) | _drop_nodes(item, readers)
             needed = bool(item.exports) or item.writes
         elif (target := _computed(item)) is not None:
-            needed = target.name in used
+            needed = readers[target.name] > 0
         elif isinstance(item, Bind):
-            needed = item.symbol in used
+            needed = readers[item.symbol] > 0
         elif isinstance(item, (If, Switch)):
             needed = any(inner.items for inner in bodies(item))
         else:
             needed = True
         if needed:
             kept.append(item)
+        else:
+            readers.subtract(_reads(item))
         changed |= not needed
-    body.items[:] = kept
+    body.items[:] = reversed(kept)
     return changed
 
 
@@ -515,7 +522,7 @@ def _computed(item: Item) -> Var | None:
     return item.target if isinstance(item, ListItem) and is_computation(item) else None
 
 
-def _drop_nodes(block: Block) -> bool:
+def _drop_nodes(block: Block, readers: Counter[str]) -> bool:
     """Leave out calls that nothing uses, if the block writes to nothing."""
     if block.writes:
         return False
@@ -525,7 +532,8 @@ def _drop_nodes(block: Block) -> bool:
         if not node.users and node not in exported and not torch_state.is_setter(node.target):
             if node.op == "placeholder":
                 position = [n for n in block.graph.nodes if n.op == "placeholder"].index(node)
-                del block.inputs[position]
+                readers[block.inputs.pop(position).name] -= 1
+            readers.subtract(_read_in(node))
             block.graph.erase_node(node)
     return len(block.graph.nodes) != before
 
