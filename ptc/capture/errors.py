@@ -33,7 +33,7 @@ BREAK_CODES: dict[str, str] = {
     "PTC-B014": "an operation on an object from outside cannot be captured",
     "PTC-B015": "a function asked not to be compiled",
     "PTC-B016": "the effect of a call on the gradient tape cannot be captured",
-    "PTC-B017": "capture exceeded its budget of bytecode instructions",
+    "PTC-B017": "capture exceeded its budget",
     "PTC-B018": "an in-place change of a tensor's metadata cannot be captured",
 }
 

@@ -8,6 +8,8 @@ its order, of the path at hand: where the answers differ, the function runs.
 Owns which calls are alike. How tensors of given sizes are made, and who answers, it is told.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -13,7 +13,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import sympy
@@ -183,7 +183,7 @@ def is_layout_choice(guard: Any) -> bool:
     return place is not None and is_layout_question(place.filename, place.name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_layout_question(filename: str, function: str) -> bool:
     """Whether this function of torch asks about sizes only to choose a library or a layout."""
     return any(

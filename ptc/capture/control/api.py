@@ -16,6 +16,7 @@ from ptc.capture.control.forks import Dead
 from ptc.capture.control.kept import Kept, KeptAttribute, State
 from ptc.capture.control.machine import ControlMachine
 from ptc.capture.control.splits import Restart
+from ptc.capture.control.work import TooMuchWork, Work
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.guards import Guard
 from ptc.capture.interpreter.frame import Frame
@@ -170,9 +171,10 @@ def _captured(
     finished: Callable[[M, Frame, A, Value | None], T],
 ) -> T:
     """Capture until nothing new is found that the program keeps from call to call."""
-    kept = Kept()
+    kept, work = Kept(), Work()
     for _ in range(_MOST_CAPTURES):
         vm = machine(kept)
+        vm.work = work
         size = kept.size()
         try:
             guard_ambient(vm)
@@ -181,6 +183,8 @@ def _captured(
             call = entered(vm, frame)
             try:
                 result = _result(vm, frame)
+            except TooMuchWork:
+                raise
             except GraphBreak:
                 kept = vm.state.finished()
                 if kept.size() == size:

@@ -18,10 +18,11 @@ from ptc.capture.control.loops import at_header
 from ptc.capture.control.merging import Merger, Unmergeable
 from ptc.capture.control.questions import Fork, Question, impossible
 from ptc.capture.control.states import Exit, Outcome, Point, State, enter, here, take
+from ptc.capture.control.work import ARM, INSTRUCTION, ITEM
 from ptc.capture.errors import GraphBreak, NotConstant, Raised
 from ptc.capture.interpreter import calls
 from ptc.capture.interpreter.frame import Frame, SavedFrame
-from ptc.capture.interpreter.machine import MAX_INSTRUCTIONS, RETURNED
+from ptc.capture.interpreter.machine import RETURNED
 from ptc.capture.values.base import Value
 from ptc.graph.control import Body, If, NumberKind, NumberVar, Switch
 
@@ -157,9 +158,7 @@ def _run(
         if thrown is not None:
             raise thrown
         frame.ip = index + 1
-        vm.instructions_run += 1
-        if vm.instructions_run > MAX_INSTRUCTIONS // 20:
-            raise GraphBreak("PTC-B017", "capture runs for too long")
+        vm.work.add(INSTRUCTION)
         instruction = frame.instructions[index]
         step = vm.step_of(frame, instruction)
         if step is not None:
@@ -310,7 +309,9 @@ def branch(
         vm.writer.add(If(selector, bodies[0], bodies[1], location, construct))
     else:
         vm.writer.add(Switch(selector, tuple(bodies), location, construct))
-    return united(vm, frame, outcomes)
+    found = united(vm, frame, outcomes)
+    vm.work.add(ITEM * sum(len(body.items) for body in bodies))
+    return found
 
 
 def frame_location(frame: Frame) -> Any:
@@ -336,6 +337,7 @@ def run_arm(
     if began is not None:
         mark = replace(mark, time=min(began, mark.time))
     handled = vm.handled
+    vm.work.add(ARM)
     vm.arms.append(frame)
     try:
         with vm.writer.inside(body):

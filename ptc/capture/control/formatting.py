@@ -4,6 +4,7 @@ field formatted as Python would, and the parts put together.
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Callable, Mapping
@@ -14,10 +15,11 @@ from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.records import RecordValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
+from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.mappings import DictValue
-from ptc.capture.values.texts import TextValue, parts_of
+from ptc.capture.values.texts import TextValue, is_text, parts_of
 from ptc.graph.control import Formatted, NumberKind, NumberVar
 
 if TYPE_CHECKING:
@@ -209,14 +211,20 @@ def _modulo(vm: ControlMachine, template: Value, given: Value) -> Value | None:
 # -- str.join, widths -----------------------------------------------------------------------------
 
 
+_MOST_JOINED = 64  # ways that known strings make together; for more, each is in a variable
+
+
 def _join(vm: ControlMachine, separator: Value, parts: Value) -> Value | None:
     texts: list[Value] = []
     if isinstance(parts, DataListValue):
         return strings.join(vm, separator, parts)
     if isinstance(parts, TextValue):
         return strings.join(vm, separator, strings.characters(vm, parts))
-    for number, part in enumerate(vm.unpack(parts)):
-        text = vm.settle(part)
+    given = vm.unpack(parts)
+    ways = math.prod(len(part.alternatives) for part in given if isinstance(part, ChoiceValue))
+    for number, part in enumerate(given):
+        many = ways > _MOST_JOINED and is_text(part)
+        text = strings.of_variable(strings.variable(vm, part)) if many else vm.settle(part)
         if text.cls is not str:
             kind = text.cls.__name__
             raise vm.type_error(f"sequence item {number}: expected str instance, {kind} found")

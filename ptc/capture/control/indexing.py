@@ -57,7 +57,29 @@ def _one_of(vm: ControlMachine, index: DataNumber, items: list[Value]) -> Value:
         arms = tuple(Body([Assign(target, item.var)]) for item in items)  # type: ignore[attr-defined]
         vm.writer.add(Switch(index.var, arms, None, "choice"))
         return handle_of(klass, DataNumber(target))
+    if any(isinstance(item, ChoiceValue) for item in items):
+        return _one_of_all(vm, index, items)
     return ChoiceValue(index.var, tuple(items))
+
+
+def _one_of_all(vm: ControlMachine, index: DataNumber, items: list[Value]) -> Value:
+    """The same where some items are one of several themselves: one of all that there may be. A loop
+    that moves items about would make ever deeper ones of choices of choices."""
+    every: list[Value] = []
+    target = NumberVar(vm.writer.name("n"), NumberKind.INT)
+
+    def arm(item: Value) -> Body:
+        if isinstance(item, ChoiceValue):
+            arms = tuple(arm(one) for one in item.alternatives)
+            return Body([Switch(item.selector, arms, None, "choice")])
+        place = next((n for n, one in enumerate(every) if vm.same_alternative(one, item)), None)
+        if place is None:
+            place = len(every)
+            every.append(item)
+        return Body([Assign(target, place)])
+
+    vm.writer.add(Switch(index.var, tuple(map(arm, items)), None, "choice"))
+    return ChoiceValue(target, tuple(every))
 
 
 #: torch's containers whose `__getitem__` takes positions.

@@ -25,7 +25,7 @@ from ptc.capture.interpreter.calls import builtin
 from ptc.capture.polyfills import data_lists, data_slices
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
-from ptc.capture.values.containers import ListValue, SequenceIterator
+from ptc.capture.values.containers import ListValue, SequenceIterator, SequenceValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.data_ranges import DataRange, DataRangeIterator
 from ptc.capture.values.iterators import (
@@ -47,6 +47,7 @@ _METHODS: dict[int, Handler] = {}
 _CONSUMERS: dict[int, types.FunctionType] = {}
 _NONE = ConstantValue(None)
 _FEW = 4
+_COUNTS = (list.count, collections.deque.count, tuple.count)
 
 
 def _method(*functions: Any) -> Callable[[Handler], Handler]:
@@ -82,6 +83,8 @@ def _concerns(vm: ControlMachine, function: Any, args: list[Value]) -> bool:
         return True
     if function is reversed:
         return isinstance(args[0], TextValue)
+    if function in _COUNTS and isinstance(args[0], SequenceValue):
+        return any(isinstance(one, DataNumber) for one in (*args[0].items, *args[1:]))
     if not isinstance(args[0], ListValue) or not holdable(args[0]):
         return False
     if function in _TAKES_NUMBER:
@@ -262,7 +265,6 @@ def _sort(
 for _originals, _search in (
     ((list.index, tuple.index), data_lists.index_of),
     ((list.remove, collections.deque.remove), data_lists.remove),
-    ((list.count, collections.deque.count, tuple.count), data_lists.count_of),
     (
         (list.__contains__, collections.deque.__contains__, tuple.__contains__),
         data_lists.contains,
@@ -271,6 +273,24 @@ for _originals, _search in (
     _method(*_originals)(
         lambda vm, *args, _search=_search: vm.call(vm.wrap_fixed(_search), list(args))
     )
+
+
+@_method(*_COUNTS)
+def _count(vm: ControlMachine, self: Value, wanted: Value) -> Value | None:
+    """Of a list of known length: the comparisons' sum, so that the elements are no branches."""
+    if not isinstance(self, SequenceValue):
+        return vm.call(vm.wrap_fixed(data_lists.count_of), [self, wanted])
+    found: Value = ConstantValue(0)
+    for element in self.items:
+        if element is wanted:
+            equal: Value = ConstantValue(True)
+        elif vm.is_number(element) and vm.is_number(wanted):
+            equal = vm.compare("==", element, wanted)
+        else:
+            same = vm.is_same(element, wanted)
+            equal = ConstantValue(same or vm.truth(vm.compare("==", element, wanted)))
+        found = vm.binary("+", found, equal)
+    return found
 
 
 @builtin(data_lists.matches)

@@ -63,6 +63,7 @@ from ptc.capture.control.questions import (
     TensorTruth,
 )
 from ptc.capture.control.splits import run_apart, take_apart
+from ptc.capture.control.work import QUESTION, TENSOR_CALL, Work
 from ptc.capture.control.writer import Writer
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.fakes import Fakes
@@ -96,6 +97,7 @@ class ControlMachine(Histories):
         self.builder.set_state = lambda: torch_state.set_nodes(self)
         self.homes = tensors.Homes()
         self.state = State(self, kept or Kept())
+        self.work = Work()
         self.attempt = Attempt((), 0)
         self.answers: tuple[Answer, ...] = ()
         self.notes: dict[str, None] = {}  # for the user
@@ -149,6 +151,8 @@ class ControlMachine(Histories):
     prepare_steps = elements.prepare
     prepare_operands = operands.prepare
     settle = operands.settle
+    construct = staticmethod(operands.construct)
+    loop_construct = staticmethod(operands.loop_construct)
     step_of = driving.step_of
     caught_outside = passing.caught_outside
     emit_raise = effects.emit_raise
@@ -249,13 +253,6 @@ class ControlMachine(Histories):
                 "give the arms results of one kind and shape",
             )  # fmt: skip
 
-    def construct(self, frame: Frame) -> str:
-        return operands.construct(frame)
-
-    def loop_construct(self, context: LoopContext) -> str:
-        name = context.frame.instructions[context.header].opname
-        return "for" if name == "FOR_ITER" else "while"
-
     # -- questions -----------------------------------------------------------------------------
 
     def choose(self, question: Question) -> int:
@@ -279,6 +276,7 @@ class ControlMachine(Histories):
         raise Fork(question)
 
     def _ask(self, condition: sympy.Basic, _: bool | None) -> bool:
+        self.work.add(QUESTION)
         return self.choose(SizeTruth(condition)) == 0
 
     def tensor_truth(self, value: TensorValue) -> bool:
@@ -364,6 +362,7 @@ class ControlMachine(Histories):
     def plain_torch_call(
         self, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
+        self.work.add(TENSOR_CALL)
         return super().torch_call(op, target, args, kwargs)
 
     def graph_argument(self, value: Value) -> Any:

@@ -21,6 +21,7 @@ from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.graph.control import Assign, Body, NumberKind, NumberVar, Switch
 
 if TYPE_CHECKING:
+    from ptc.capture.control.loops import LoopContext
     from ptc.capture.control.machine import ControlMachine
 
 #: How many operands at the top of the stack an instruction looks into.
@@ -237,6 +238,11 @@ def construct(frame: Frame) -> str:
     if name in ("BINARY_SUBSCR", "STORE_SUBSCR"):
         return "index"
     return "if"
+
+
+def loop_construct(context: LoopContext) -> str:
+    name = context.frame.instructions[context.header].opname
+    return "for" if name == "FOR_ITER" else "while"
 
 
 def frame_text(frame: Frame) -> str:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.handles import HandleValue
+from ptc.capture.control.work import ITEM
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
@@ -101,5 +102,6 @@ def assign_choice(
     vm: ControlMachine, target: NumberVar, choice: ChoiceValue, numbers: list[int]
 ) -> None:
     """`target = numbers[choice's selector]`."""
+    vm.work.add(ITEM * len(numbers))
     arms = tuple(Body([Assign(target, number)]) for number in numbers)
     vm.writer.add(Switch(choice.selector, arms, None, "choice"))
