@@ -1,6 +1,8 @@
 """How much of a program capture follows: what must not multiply, and where it gives up. Calls that
 are alike are told from those that are not."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import heapq
