@@ -16,7 +16,8 @@ from ptc.capture.control.data_keys import HeldByKeys, find, is_there, required
 from ptc.capture.control.dict_iterators import DataDictIterator
 from ptc.capture.control.entries import HELD_AS, KEYS, VALUES, changed, known_truth
 from ptc.capture.control.handles import HandleValue
-from ptc.capture.control.list_forms import TensorForm, TupleForm, leaves, operands
+from ptc.capture.control.list_forms import TensorForm, TupleForm, leaves
+from ptc.capture.control.list_parts import operands
 from ptc.capture.control.list_rows import has_rows, take
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.errors import GraphBreak

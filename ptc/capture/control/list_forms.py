@@ -8,11 +8,11 @@ objects (strings, None, layers) are kept as their position among them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from ptc.capture.control.arithmetic import is_number, number_kind, operand
+from ptc.capture.control.arithmetic import is_number, number_kind
 from ptc.capture.control.element_forms import (
     EMPTY,
     EntriesForm,
@@ -32,9 +32,7 @@ from ptc.capture.control.element_forms import (
     text_of,
 )
 from ptc.capture.control.handles import HandleValue, Storable, storable
-from ptc.capture.control.numbers_among import number_among, text_among
 from ptc.capture.control.perhaps import Perhaps, Placed
-from ptc.capture.control.variables import inside_arm
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
@@ -42,14 +40,8 @@ from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.texts import is_made, is_text
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import (
-    Assign,
-    Body,
     ListVar,
     NumberKind,
-    NumberVar,
-    Switch,
-    TextVar,
-    Var,
 )
 from ptc.graph.symbols import symbols_of
 
@@ -132,9 +124,9 @@ def _object_form(vm: ControlMachine, value: Value) -> Form:
 
 
 def _choice_form(vm: ControlMachine, value: ChoiceValue) -> Form:
-    """The form of one of several numbers, strings and known objects."""
+    """The form of one of several numbers, strings, tensors, tuples of them and known objects."""
     forms = [form_of(vm, alternative) for alternative in value.alternatives]
-    if not all(map(_is_assigned, forms)):
+    if not all(map(has_copies, forms)):
         raise Unlistable(value.describe())
     form = forms[0]
     for its in forms[1:]:
@@ -142,13 +134,13 @@ def _choice_form(vm: ControlMachine, value: ChoiceValue) -> Form:
     return form
 
 
-def _is_assigned(form: Form) -> bool:
-    """Whether variables can be given what has a form in one arm alone."""
+def has_copies(form: Form) -> bool:
+    """Whether an element is values that a variable may have as well."""
     if isinstance(form, LongForm):
-        return _is_assigned(form.element)
+        return has_copies(form.element)
     if isinstance(form, (TupleForm, OneOfForm)):
-        return not has_references(form) and all(map(_is_assigned, form.parts))
-    return isinstance(form, (NumberForm, TextForm, ObjectForm))
+        return not has_references(form) and all(map(has_copies, form.parts))
+    return isinstance(form, (NumberForm, TextForm, TensorForm, ObjectForm))
 
 
 def _are_tuples(value: Value) -> bool:
@@ -192,7 +184,7 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
     if all(isinstance(form, objects) for form in (one, other)):
         return united(vm, one, other)
     try:
-        return _joined_alike(vm, one, other)
+        return joined_alike(vm, one, other)
     except Unlistable as why:
         if why.by_reference or not all(isinstance(form, _MIXING) for form in (one, other)):
             raise
@@ -207,7 +199,7 @@ _MIXING = (
 )  # fmt: skip
 
 
-def _joined_alike(vm: ControlMachine, one: Form, other: Form) -> Form:
+def joined_alike(vm: ControlMachine, one: Form, other: Form) -> Form:
     """The form of two that are kept alike."""
     if one is EMPTY:
         return other
@@ -253,7 +245,7 @@ def _joined_tuples(
             raise Unlistable("tuples or lists of different lengths", by_reference=rows)
     mine, its = _any_element(vm, one), _any_element(vm, other)
     # What tuples of known lengths have at each place is told apart
-    element = _joined_alike(vm, mine, its) if fixed else joined(vm, mine, its)
+    element = joined_alike(vm, mine, its) if fixed else joined(vm, mine, its)
     if has_references(element):
         raise Unlistable("lists in tuples of several lengths")
     return one if isinstance(one, LongForm) and element is one.element else LongForm(element)
@@ -267,7 +259,7 @@ def _any_element(vm: ControlMachine, form: TupleForm | LongForm) -> Form:
         raise Unlistable("tuples and others of several lengths", by_reference=form.klass is list)
     found = form.parts[0]
     for part in form.parts[1:]:
-        found = _joined_alike(vm, found, part)
+        found = joined_alike(vm, found, part)
     return found
 
 
@@ -330,7 +322,7 @@ def _add_part(vm: ControlMachine, parts: list[Form], part: Form) -> None:
     """Widen the form that has what `part` has, or add it."""
     for place, mine in enumerate(parts):
         try:
-            parts[place] = _joined_alike(vm, mine, part)
+            parts[place] = joined_alike(vm, mine, part)
         except Unlistable:
             continue
         return
@@ -419,12 +411,12 @@ def require_same_objects(vm: ControlMachine, form: Form, other: Form) -> None:
 
 def new_vars(vm: ControlMachine, form: Form) -> tuple[ListVar, ...]:
     """List variables for elements of a form."""
-    return tuple(ListVar(vm.writer.name("l"), _example(vm, leaf)) for leaf in leaves(form))
+    return tuple(ListVar(vm.writer.name("l"), example(vm, leaf)) for leaf in leaves(form))
 
 
-def _example(vm: ControlMachine, leaf: Form) -> NumberKind | type[str] | torch.Tensor | ListVar:
+def example(vm: ControlMachine, leaf: Form) -> NumberKind | type[str] | torch.Tensor | ListVar:
     if isinstance(leaf, ListForm):
-        return ListVar("", _example(vm, leaf.element))
+        return ListVar("", example(vm, leaf.element))
     if isinstance(leaf, NumberForm):
         return leaf.kind
     if isinstance(leaf, TextForm):
@@ -433,105 +425,3 @@ def _example(vm: ControlMachine, leaf: Form) -> NumberKind | type[str] | torch.T
         shape = [vm.new_size() if size is None else size for size in leaf.sizes]
         return vm.fakes.empty(shape, leaf.dtype, leaf.device)
     return NumberKind.INT
-
-
-def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
-    """What goes into each list for one element."""
-    if isinstance(form, NumberForm):
-        if isinstance(value, ChoiceValue):
-            return [number_among(vm, value, form.kind)]
-        return [operand(vm, value)]
-    if isinstance(form, TensorForm):
-        assert isinstance(value, TensorValue)
-        return [vm.lists.tensor(value)]
-    if isinstance(form, TextForm):
-        made = isinstance(value, ChoiceValue) and any(map(is_made, value.alternatives))
-        return [text_among(vm, value) if made else vm.text_variable(value)]  # type: ignore[arg-type]
-    if isinstance(form, ObjectForm):
-        any_number = NumberVar("", NumberKind.INT)
-        return [vm.choice_selector(ChoiceValue(any_number, form.alternatives), value)]
-    if isinstance(form, ListForm):
-        return list(vm.lists.references.handles(form, value))
-    if isinstance(form, (TupleForm, LongForm)) and isinstance(value, ChoiceValue):
-        return _among(vm, form, value, [0] * len(value.alternatives), 0)
-    if isinstance(form, LongForm):
-        return list(vm.lists.long_variables(form, value))
-    if isinstance(form, HandleForm):
-        assert isinstance(value, HandleValue)
-        return [value.var]
-    if isinstance(form, EntriesForm):
-        columns = vm.lists.stores.columns(value)
-        pairs = zip(form.parts, columns, strict=True)
-        return [found for part, column in pairs for found in operands(vm, part, column)]
-    if isinstance(form, OneOfForm):
-        return _of_several(vm, form, value)
-    items = tuple_items(value)
-    assert items is not None
-    pairs = zip(form.parts, items, strict=True)
-    return [found for part, item in pairs for found in operands(vm, part, item)]
-
-
-def _of_several(vm: ControlMachine, form: OneOfForm, value: Value) -> list[Any]:
-    """What goes into each list for one of several forms: nothing into those of the others."""
-    if isinstance(value, ChoiceValue):
-        places = [_place(vm, form, one) for one in value.alternatives]
-        found: list[Any] = [vm.renumbered(value, places)]
-        chosen: dict[int, Value] = dict(zip(places, value.alternatives, strict=True))
-    else:
-        place = _place(vm, form, value)
-        found, chosen, places = [place], {place: value}, [place]
-    for place, part in enumerate(form.parts, len(form.known)):
-        if isinstance(part, NumberForm):
-            found.append(number_among(vm, value, part.kind))
-        elif isinstance(part, TextForm) and place in chosen and isinstance(value, ChoiceValue):
-            found.append(text_among(vm, value))
-        elif place in chosen and isinstance(value, ChoiceValue) and _is_assigned(part):
-            found += _among(vm, part, value, places, place)
-        elif place in chosen:
-            found += operands(vm, part, chosen[place])
-        else:
-            found += map(vm.lists.stores.nothing, leaves(part))
-    return found
-
-
-def _among(
-    vm: ControlMachine, form: Form, choice: ChoiceValue, places: Sequence[int], place: int
-) -> list[Any]:
-    """What goes into the lists of a form for the alternatives that are at its place: variables, as
-    what one alternative has may have no value where it is another."""
-    targets = [_variable(vm, leaf) for leaf in leaves(form)]
-    arms: list[Body] = []
-    for one, at in zip(choice.alternatives, places, strict=True):
-        arms.append(Body())
-        with inside_arm(vm, arms[-1]):
-            nothing = map(vm.lists.stores.nothing, leaves(form))
-            given = operands(vm, form, one) if at == place else nothing
-            for target, part in zip(targets, given, strict=True):
-                vm.writer.add(Assign(target, part))
-    vm.writer.add(Switch(choice.selector, tuple(arms), None, "choice"))
-    return targets
-
-
-def _variable(vm: ControlMachine, leaf: Form) -> Var:
-    """A variable for what goes into a list of no tensors."""
-    element = _example(vm, leaf)
-    if isinstance(element, ListVar):
-        return ListVar(vm.writer.name("l"), element.element)
-    if isinstance(element, NumberKind):
-        return NumberVar(vm.writer.name("n"), element)
-    return TextVar(vm.writer.name("text"))
-
-
-def _place(vm: ControlMachine, form: OneOfForm, value: Value) -> int:
-    """Which of the objects or forms a value has."""
-    for place, known in enumerate(form.known):
-        if vm.same_alternative(known, value):
-            return place
-    its = vm.lists.stores.form_of(value)
-    for place, part in enumerate(form.parts, len(form.known)):
-        try:
-            if _joined_alike(vm, part, its) is part:
-                return place
-        except Unlistable:
-            continue
-    raise Unlistable(value.describe())

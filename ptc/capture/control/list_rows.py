@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.arithmetic import operand
-from ptc.capture.control.list_forms import Form, TupleForm, leaves, operands
+from ptc.capture.control.list_forms import Form, TupleForm, leaves
+from ptc.capture.control.list_parts import operands
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import now

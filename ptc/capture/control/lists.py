@@ -29,11 +29,11 @@ from ptc.capture.control.list_forms import (
     holds_texts,
     joined,
     new_vars,
-    operands,
     require_same_objects,
     same_form,
     text_of,
 )
+from ptc.capture.control.list_parts import operands
 from ptc.capture.control.list_positions import bound, is_empty, length, longer, valid_index
 from ptc.capture.control.list_rows import has_rows, one_row, take
 from ptc.capture.control.list_slices import copied, sliced

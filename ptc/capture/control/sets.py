@@ -15,7 +15,8 @@ from ptc.capture.control.data_keys import HeldByKeys, find
 from ptc.capture.control.dict_iterators import DataSetIterator
 from ptc.capture.control.entries import HELD_AS, KEYS, VALUES, changed, known_truth
 from ptc.capture.control.keys import decided_by_data
-from ptc.capture.control.list_forms import NumberForm, operands
+from ptc.capture.control.list_forms import NumberForm
+from ptc.capture.control.list_parts import operands
 from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.set_order import Table, add, has_order, hash_of, is_ordered
 from ptc.capture.errors import GraphBreak

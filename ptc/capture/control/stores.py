@@ -51,9 +51,9 @@ from ptc.capture.control.list_forms import (
     form_of,
     leaves,
     new_vars,
-    operands,
     united,
 )
+from ptc.capture.control.list_parts import operands
 from ptc.capture.control.lists import DataListValue, ListState
 from ptc.capture.control.sets import DataSetValue
 from ptc.capture.control.splits import Restart

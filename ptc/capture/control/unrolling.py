@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.control.arithmetic import is_number
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.values.base import Value
-from ptc.capture.values.constants import ConstantIterator, ConstantValue
+from ptc.capture.values.constants import ConstantIterator
 from ptc.capture.values.containers import SequenceIterator, SequenceValue
 from ptc.capture.values.iterators import EnumerateValue, ReversedValue, ZipValue
 from ptc.capture.values.mappings import DictIterator
