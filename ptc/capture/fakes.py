@@ -28,6 +28,7 @@ from torch.fx.experimental.symbolic_shapes import (
     StrictMinMaxConstraint,
     statically_known_true,
 )
+from torch.utils._pytree import tree_leaves
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from ptc.capture.errors import GraphBreak
@@ -252,7 +253,35 @@ class _AskingMode(FakeTensorMode):
             assert isinstance(self.shape_env, _AskingShapeEnv)
             with self.shape_env.creation():
                 return joined(*args)
+        if _has_symbolic_float(args, kwargs):
+            with self._without_contents(func, args, kwargs):
+                return super().dispatch(func, types, args, kwargs)
         return super().dispatch(func, types, args, kwargs)
+
+    @contextmanager
+    def _without_contents(self, func: Any, args: Any, kwargs: Any) -> Iterator[None]:
+        """While torch computes with a number that data decides: it would want it as a number where
+        it knows the contents of all tensors."""
+        known = [
+            (leaf, leaf.constant)
+            for leaf in tree_leaves((args, kwargs))
+            if isinstance(leaf, FakeTensor) and leaf.constant is not None
+        ]
+        writes = func._schema.is_mutable
+        for fake, constant in known:
+            if writes:
+                self.fake_tensor_converter.invalidate_constant_aliases(constant)
+            fake.constant = None
+        try:
+            yield
+        finally:
+            for fake, constant in known if not writes else ():
+                fake.constant = constant
+
+
+def _has_symbolic_float(args: Any, kwargs: Any) -> bool:
+    kinds = (torch.SymFloat, torch.SymBool)
+    return any(isinstance(value, kinds) for value in (*args, *kwargs.values()))
 
 
 _VIEWS = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)

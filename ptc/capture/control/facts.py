@@ -63,8 +63,7 @@ class Facts:
 
     def value(self, size: Any) -> int | None:
         """A size that is a number on this path."""
-        reduced = size.xreplace(self._consequences().equal)
-        return int(reduced) if reduced.is_Integer else None
+        return self._consequences().value(size)
 
     def same(self, one: Any, other: Any) -> bool:
         """Whether two sizes are known to be equal."""
@@ -111,10 +110,22 @@ class _Consequences:
         self._distances = [
             _expanded(distance.xreplace(self.equal))
             for actual in self._actual
-            if (distance := _distance(actual)) is not None
+            for distance in _distances(actual)
         ]
         self._sums = [form for d in self._distances if (form := linear(d)) is not None]
         self._no_sums = [distance for distance in self._distances if linear(distance) is None]
+
+    def value(self, size: Any) -> int | None:
+        """A size that is a number, as its least value is its greatest."""
+        reduced = _expanded(size.xreplace(self.equal))
+        if reduced.is_Integer:
+            return int(reduced)
+        form = linear(reduced)
+        rests = [_expanded(reduced - distance) for distance in self._distances]
+        bounds = [int(rest) for rest in rests if rest.is_Integer]
+        bounds.append(0 if form is None else smallest(form, self.range)[0])
+        pairs = ((number, reduced - number) for number in bounds)
+        return next((n for n, d in pairs if self.nonnegative(d) and self.nonnegative(-d)), None)
 
     def truth(self, condition: Any) -> bool | None:
         if condition not in self._truths:
@@ -269,6 +280,16 @@ def _negated(condition: Any) -> Any:
 @lru_cache(maxsize=1 << 14)
 def _expanded(expression: Any) -> Any:
     return sympy.expand(expression)
+
+
+@lru_cache(maxsize=1 << 14)
+def _distances(condition: Any) -> tuple[Any, ...]:
+    """Each d of which the condition says that d >= 0."""
+    if isinstance(condition, sympy.Eq):
+        difference = sympy.expand(condition.lhs - condition.rhs)
+        return (difference, -difference)
+    distance = _distance(condition)
+    return () if distance is None else (distance,)
 
 
 @lru_cache(maxsize=1 << 14)
