@@ -11,7 +11,7 @@ from torch import nn
 
 from ptc.capture.compiling import is_compiling
 from ptc.capture.errors import GraphBreak
-from ptc.capture.interpreter.calls import builtin
+from ptc.capture.interpreter.calls import Builtin, builtin, unknown_call
 from ptc.capture.polyfills import torch_functions as polyfills
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
@@ -121,3 +121,28 @@ for _function in (
     torch.backends.cuda.mem_efficient_sdp_enabled, torch.are_deterministic_algorithms_enabled,
 ):  # fmt: skip
     _ambient(_function)
+
+
+# -- classes of tensors of a type -----------------------------------------------------------------
+
+
+def _constructor(kind: Any) -> Builtin:
+    """`torch.LongTensor(data)` of lists and tuples: `torch.tensor` of the type."""
+
+    def construct(vm: TorchMachine, *args: Value, **kwargs: Value) -> Value:
+        data = args[0] if len(args) == 1 else vm.list([])
+        if len(args) > 1 or kwargs or data.cls not in (list, tuple, range):
+            raise unknown_call(vm, kind, None)
+        dtype = torch.get_default_dtype() if kind is torch.Tensor else kind.dtype
+        given = {"dtype": ConstantValue(dtype)}
+        return vm.torch_call("call_function", torch.tensor, [data], given)
+
+    return construct
+
+
+for _kind in (
+    torch.Tensor, torch.BFloat16Tensor, torch.BoolTensor, torch.ByteTensor, torch.CharTensor,
+    torch.DoubleTensor, torch.FloatTensor, torch.HalfTensor, torch.IntTensor, torch.LongTensor,
+    torch.ShortTensor,
+):  # fmt: skip
+    builtin(_kind)(_constructor(_kind))

@@ -188,6 +188,8 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
     except Unlistable as why:
         if why.by_reference or not all(isinstance(form, _MIXING) for form in (one, other)):
             raise
+        if any(isinstance(form, TupleForm) and form.klass is list for form in (one, other)):
+            raise Unlistable(str(why), by_reference=True) from None
         if not vm.state.known.mixed:
             raise Unlistable(str(why), mixed=True) from None
     return united(vm, one, other)
@@ -195,7 +197,8 @@ def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
 
 #: What one list may have beside each other: a number says which it is.
 _MIXING = (
-    NumberForm, TextForm, TensorForm, ObjectForm, TupleForm, LongForm, HandleForm, OneOfForm,
+    NumberForm, TextForm, TensorForm, ObjectForm, TupleForm, LongForm, ListForm, HandleForm,
+    OneOfForm,
 )  # fmt: skip
 
 

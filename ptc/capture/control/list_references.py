@@ -19,6 +19,7 @@ from ptc.capture.control.list_forms import (
     EMPTY,
     Form,
     ListForm,
+    OneOfForm,
     Perhaps,
     TupleForm,
     Unlistable,
@@ -228,7 +229,8 @@ class References:
     def _require_same_references(self, form: Form, other: Form) -> None:
         """The lists in two lists that are to be one, or to share elements, are of one form."""
         vm = self._vm
-        if isinstance(form, TupleForm) and isinstance(other, TupleForm):
+        parts = (TupleForm, OneOfForm)
+        if isinstance(form, parts) and isinstance(other, parts):
             for mine, its in zip(form.parts, other.parts, strict=True):
                 self._require_same_references(mine, its)
         if isinstance(form, ListForm) and isinstance(other, ListForm):

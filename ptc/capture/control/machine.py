@@ -518,9 +518,7 @@ class ControlMachine(Histories):
         return super().hash_key(self.settle(value))
 
     def present(self, value: Value) -> Value | None:
-        if not may_be_missing(value):
-            return value
-        settled = self.settle(value)
+        settled = self.settle(value) if may_be_missing(value) else value
         return None if settled is MISSING else settled
 
     # -- calls ---------------------------------------------------------------------------------
@@ -544,7 +542,9 @@ class ControlMachine(Histories):
         sorting.require_order(self, keys)
 
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        taken = generators.taking_call(self, function, args, kwargs)
+        taken = operands.is_of_class(self, function, args)
+        if taken is None:
+            taken = generators.taking_call(self, function, args, kwargs)
         if taken is not None:
             return taken
         if function is next and args:

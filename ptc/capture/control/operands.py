@@ -4,14 +4,22 @@ is. Instructions that only move values leave choices as they are.
 
 from __future__ import annotations
 
+import types
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.builtins_table.core import class_list
 from ptc.capture.code import Instruction
 from ptc.capture.control import arithmetic
 from ptc.capture.control.questions import Which
 from ptc.capture.interpreter.frame import Frame
+from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import NULL, Value
-from ptc.capture.values.callables import BoundMethodValue, ClassValue, FunctionValue
+from ptc.capture.values.callables import (
+    BoundMethodValue,
+    BuiltinValue,
+    ClassValue,
+    FunctionValue,
+)
 from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantValue, SliceValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -93,15 +101,16 @@ def _settle_variable(vm: ControlMachine, frame: Frame, name: Any) -> None:
 
 
 def _as_number(vm: ControlMachine, choice: ChoiceValue) -> Value:
-    """A choice that is known to be one of several numbers of a kind as a number."""
+    """A choice that is known to be one of several numbers of a kind as a number, and one that is
+    known to be one of its alternatives as that."""
     possible = vm.possible.get(choice.selector.name)
     if possible is None:
         return choice
     numbers = [choice.alternatives[index] for index in sorted(possible)]
-    if not all(map(arithmetic.is_number, numbers)) or len({one.cls for one in numbers}) != 1:
-        return choice
     if len(numbers) == 1:
         return numbers[0]
+    if not all(map(arithmetic.is_number, numbers)) or len({one.cls for one in numbers}) != 1:
+        return choice
     target = NumberVar(vm.writer.name("n"), arithmetic.number_kind(numbers[0]))
     nothing = ConstantValue(numbers[0].cls())
     arms = tuple(
@@ -134,6 +143,8 @@ def _prepare_call(vm: ControlMachine, frame: Frame, instruction: Instruction) ->
 def _takes_choices(vm: ControlMachine, callee: Any) -> bool:
     if isinstance(callee, BoundMethodValue):
         callee = callee.func
+    if isinstance(callee, BuiltinValue) and callee.function is isinstance:
+        return True
     if isinstance(callee, (FunctionValue, ModuleValue)):
         return not isinstance(callee, FunctionValue) or vm.is_traced(callee)
     return isinstance(callee, ClassValue) and callee.klass_object.__init__ is not object.__init__
@@ -194,6 +205,25 @@ def member(vm: ControlMachine, choice: ChoiceValue, indices: frozenset[int]) -> 
         )  # fmt: skip
     assert isinstance(result, DataNumber)
     return DataNumber(result.var, (choice.selector.name, indices, possible - indices))
+
+
+def is_of_class(vm: ControlMachine, function: Any, args: list[Value]) -> Value | None:
+    """`isinstance` of one of several values: a number, true for some of the alternatives. None for
+    all else, and where a class has a check of its own."""
+    if function is not isinstance or len(args) != 2 or not isinstance(args[0], ChoiceValue):
+        return None
+    choice, classes = args[0], class_list(vm, vm.settle(args[1]))
+    checks = [static_lookup(type(klass), "__instancecheck__") for klass in classes]
+    if any(check is not None and isinstance(check[0], types.FunctionType) for check in checks):
+        return None
+    if not all(isinstance(klass, type) for klass in classes):
+        return None
+    true = frozenset(
+        number
+        for number, one in enumerate(choice.alternatives)
+        if one is not MISSING and issubclass(one.cls, tuple(classes))
+    )
+    return member(vm, choice, true)
 
 
 def settled_within(vm: ControlMachine, value: Value) -> Value:

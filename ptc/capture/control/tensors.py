@@ -16,7 +16,7 @@ from ptc.capture.control.arithmetic import arithmetic
 from ptc.capture.control.states import Restart
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
-from ptc.capture.polyfills import data_lists, torch_functions
+from ptc.capture.polyfills import data_tensors, torch_functions
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
 from ptc.capture.values.constants import ConstantValue
@@ -466,7 +466,7 @@ def to_list(vm: ControlMachine, value: TensorValue) -> Value:
     if value.fake.dim() == 0:
         return read_item(vm, value)
     if isinstance(value.fake.shape[0], torch.SymInt):
-        return vm.call(vm.wrap_fixed(data_lists.rows), [value])
+        return vm.call(vm.wrap_fixed(data_tensors.rows), [value])
     rows = vm.call_method(value, "unbind", [ConstantValue(0)])
     items = getattr(rows, "items", None)
     if items is None:
@@ -543,7 +543,12 @@ def _leaves(data: Value) -> list[Value]:
 def _dtype(leaf: Value) -> torch.dtype:
     if isinstance(leaf, TensorValue):
         return leaf.fake.dtype
-    return {int: torch.int64, bool: torch.bool}.get(leaf.cls, torch.get_default_dtype())
+    return dtype_of(leaf.cls)
+
+
+def dtype_of(klass: type) -> torch.dtype:
+    """Of numbers of a class."""
+    return {int: torch.int64, bool: torch.bool}.get(klass, torch.get_default_dtype())
 
 
 def _built(vm: ControlMachine, data: Value, options: dict[str, Value]) -> Value:

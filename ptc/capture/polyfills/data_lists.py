@@ -1,4 +1,4 @@
-"""What builtins and torch functions do with lists whose length data decides, in Python. Only ever
+"""What builtins do with lists whose length data decides, in Python. Only ever
 traced: loops become loops of the program.
 """
 
@@ -9,24 +9,13 @@ import math
 import sys
 from typing import Any
 
-import torch
+from ptc.capture.polyfills.host_errors import raised
 
 _MISSING = object()
 _EMPTY = "iterable argument is empty" if sys.version_info >= (3, 12) else "arg is an empty sequence"
 
 
-def _raised(function: Any, *args: Any) -> tuple[type[Exception], str]:
-    """What a call raises."""
-    try:
-        function(*args)
-    except Exception as error:  # of the class and with the text of this version of torch
-        return type(error), str(error)
-    raise AssertionError(function)
-
-
-_STACK_ERROR, _NOTHING_TO_STACK = _raised(torch.stack, [])
-_CAT_ERROR, _NOTHING_TO_JOIN = _raised(torch.cat, [])
-_NOT_IN_TUPLE = _raised(().index, 0)[1]
+_NOT_IN_TUPLE = raised(().index, 0)[1]
 _COMPENSATED = sys.version_info >= (3, 12)
 #: 3.13 looks for runs in another way. Lists of this length are merged from several.
 RUNS_DIFFER = sys.version_info >= (3, 13)
@@ -447,111 +436,3 @@ def sort(values: Any, key: Any, reverse: Any) -> None:
     ordered = in_order(values, key=key, reverse=reverse)
     values.clear()
     values.extend(ordered)
-
-
-# -- torch ----------------------------------------------------------------------------------------
-
-
-def stacked(tensors: Any, dim: int) -> Any:
-    """`torch.stack` of tensors that fit together: a mark for the capture."""
-    raise AssertionError("never runs")
-
-
-def concatenated(tensors: Any, dim: int) -> Any:
-    """`torch.cat` of tensors that fit together: a mark for the capture."""
-    raise AssertionError("never runs")
-
-
-def uneven(tensors: Any) -> bool:
-    """Whether the tensors' sizes may differ: known at capture."""
-    raise AssertionError("never runs")
-
-
-def stack(tensors: Any, dim: int = 0) -> Any:
-    if not tensors:
-        raise _STACK_ERROR(_NOTHING_TO_STACK)
-    if uneven(tensors):
-        first = tensors[0].shape
-        for i, tensor in enumerate(tensors):
-            for mine, its in zip(first, tensor.shape, strict=True):
-                if mine != its:
-                    raise RuntimeError(
-                        "stack expects each tensor to be equal size, but got "
-                        f"{list(first)} at entry 0 and {list(tensor.shape)} at entry {i}"
-                    )
-    return stacked(tensors, dim)
-
-
-def cat(tensors: Any, dim: int = 0) -> Any:
-    if not tensors:
-        raise _CAT_ERROR(_NOTHING_TO_JOIN)
-    first = tensors[0].shape
-    rank = len(first)
-    if uneven(tensors) and rank > 1:
-        along = dim + rank if dim < 0 else dim
-        for i, tensor in enumerate(tensors):
-            for d in range(rank):
-                if d != along and first[d] != tensor.shape[d]:
-                    raise RuntimeError(
-                        f"Sizes of tensors must match except in dimension {along}. Expected size "
-                        f"{first[d]} but got size {tensor.shape[d]} for tensor number {i} in the "
-                        "list."
-                    )
-    return concatenated(tensors, dim)
-
-
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
-    if not data:
-        return torch.tensor([], dtype=dtype, device=device)
-    parts = []
-    for value in data:
-        parts.append(torch.tensor(value) if dtype is None else torch.tensor(value, dtype=dtype))
-    return stack(parts)
-
-
-def tensor_of_rows(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
-) -> Any:
-    """`torch.tensor` of a known number of lists, of some of which data decides the length."""
-    count = len(data[0])
-    if count == 0:  # torch looks at the first alone
-        return torch.tensor([[] for _ in data], dtype=dtype, device=device)
-    rows = [torch.tensor(row, dtype=dtype, device=device) for row in data]
-    for row in data:
-        if len(row) != count:
-            raise ValueError(f"expected sequence of length {count} at dim 1 (got {len(row)})")
-    return torch.stack(rows)
-
-
-def index_type(key: Any) -> Any:
-    """The dtype of a list of numbers as the index of a tensor, None for all else: known at
-    capture."""
-    raise AssertionError("never runs")
-
-
-def _indices(key: Any) -> Any:
-    if isinstance(key, tuple):
-        return tuple([_indices(part) for part in key])
-    dtype = index_type(key)
-    return key if dtype is None else tensor(key, dtype=dtype)
-
-
-def get(values: Any, key: Any) -> Any:
-    """`tensor[key]` with lists of numbers in the key"""
-    key = _indices(key)
-    return values[key]
-
-
-def put(values: Any, key: Any, value: Any) -> None:
-    """`tensor[key] = value`"""
-    key = _indices(key)
-    values[key] = value
-
-
-def rows(values: Any) -> Any:
-    """`tensor.tolist()`"""
-    result: list[Any] = []
-    for i in range(values.shape[0]):
-        row = values[i]
-        result.append(rows(row) if row.dim() else row.item())
-    return result

@@ -115,8 +115,20 @@ def objects(x: Tensor) -> tuple[list[Any], list[Any]]:
     return [one.value for one in totals], [one.value / max(one.count, 1) for one in totals]
 
 
+def beside_lists(x: Tensor) -> tuple[list[Any], list[Any]]:
+    """Lists and numbers in a list, asked for by `isinstance`."""
+    found: list[Any] = []
+    for v in x.tolist():
+        if v > 0:
+            found.append(v)
+        elif v < -1:
+            found.append([v, 1])
+    return found, [one if isinstance(one, float) else one[0] for one in found]
+
+
 _PROGRAMS: tuple[Callable[..., Any], ...] = (
     sums_of_perhaps_nothing, used, moved, assigned, history, written, sized, objects,
+    beside_lists,
 )  # fmt: skip
 
 
