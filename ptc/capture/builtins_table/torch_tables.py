@@ -134,7 +134,7 @@ def _constructor(kind: Any) -> Builtin:
         if len(args) > 1 or kwargs or data.cls not in (list, tuple, range):
             raise unknown_call(vm, kind, None)
         dtype = torch.get_default_dtype() if kind is torch.Tensor else kind.dtype
-        given = {"dtype": ConstantValue(dtype)}
+        given: dict[str, Value] = {"dtype": ConstantValue(dtype)}
         return vm.torch_call("call_function", torch.tensor, [data], given)
 
     return construct

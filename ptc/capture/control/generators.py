@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import Instruction
+from ptc.capture.control import operands
 from ptc.capture.control.forks import Dead, Stops
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin, find_handler
@@ -20,6 +21,7 @@ from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import RETURNED, YIELDED
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
+from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator
 from ptc.capture.values.iterators import GeneratorValue, IteratorValue
@@ -235,8 +237,10 @@ class CallWithout(Value):
 def taking_call(
     vm: ControlMachine, function: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
-    """The call of a library function with a generator that is run to its end; None for all
-    others."""
+    """The call of a library function with a generator that is run to its end, or of `isinstance`
+    with one of several values, which is not asked for; None for all others."""
+    if function is isinstance and len(args) == 2 and isinstance(args[0], ChoiceValue):
+        return operands.is_instance(vm, args[0], args[1])
     if function is filter and len(args) == 2 and not kwargs:
         return vm.call(vm.wrap_fixed(data_lists.filtered), args)
     if function is next and args:

@@ -30,7 +30,7 @@ from ptc.capture.control.lists import DataListValue
 from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin
-from ptc.capture.polyfills import data_tensors
+from ptc.capture.polyfills import data_pieces, data_tensors
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, TupleValue
@@ -256,7 +256,10 @@ _INDICES = (torch.int64, torch.int32, torch.int16, torch.int8)
 
 _TORCH: dict[Any, types.FunctionType] = {
     torch.stack: data_tensors.stack, torch.cat: data_tensors.cat, torch.concat: data_tensors.cat,
-    torch.concatenate: data_tensors.cat,
+    torch.concatenate: data_tensors.cat, torch.vstack: data_pieces.vstack,
+    torch.row_stack: data_pieces.vstack, torch.hstack: data_pieces.hstack,
+    torch.dstack: data_pieces.dstack, torch.column_stack: data_pieces.column_stack,
+    torch._C._nn.pad_sequence: data_pieces.pad_sequence,
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ from ptc.capture.control import (
     lists,
     operands,
     passing,
+    pieces,
     reading,
     sized,
     sorting,
@@ -344,7 +345,7 @@ class ControlMachine(Histories):
             kwargs = {k: operands.with_graph_numbers(self, v, by_value) for k, v in kwargs.items()}
             return tensors.recorded_call(self, op, target, args, kwargs)
 
-        return reading.reading_numbers(self, call, args, kwargs)
+        return pieces.torch_call(self, target, call, args, kwargs)
 
     def _special_call(
         self, target: Any, args: list[Value], kwargs: dict[str, Value]
@@ -542,9 +543,7 @@ class ControlMachine(Histories):
         sorting.require_order(self, keys)
 
     def call_builtin(self, function: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        taken = operands.is_of_class(self, function, args)
-        if taken is None:
-            taken = generators.taking_call(self, function, args, kwargs)
+        taken = generators.taking_call(self, function, args, kwargs)
         if taken is not None:
             return taken
         if function is next and args:

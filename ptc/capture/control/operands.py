@@ -207,12 +207,10 @@ def member(vm: ControlMachine, choice: ChoiceValue, indices: frozenset[int]) -> 
     return DataNumber(result.var, (choice.selector.name, indices, possible - indices))
 
 
-def is_of_class(vm: ControlMachine, function: Any, args: list[Value]) -> Value | None:
-    """`isinstance` of one of several values: a number, true for some of the alternatives. None for
-    all else, and where a class has a check of its own."""
-    if function is not isinstance or len(args) != 2 or not isinstance(args[0], ChoiceValue):
-        return None
-    choice, classes = args[0], class_list(vm, vm.settle(args[1]))
+def is_instance(vm: ControlMachine, choice: ChoiceValue, info: Value) -> Value | None:
+    """`isinstance` of one of several values: a number, true for some of the alternatives. None
+    where a class has a check of its own."""
+    classes = class_list(vm, vm.settle(info))
     checks = [static_lookup(type(klass), "__instancecheck__") for klass in classes]
     if any(check is not None and isinstance(check[0], types.FunctionType) for check in checks):
         return None

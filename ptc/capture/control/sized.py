@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ptc.capture.control.arithmetic import operand
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import torch_functions
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import DataSized, Operand
 
@@ -173,8 +176,7 @@ def _repeated(vm: ControlMachine, repeats: Value) -> Value:
 
 def _bincount(vm: ControlMachine, given: Arguments) -> Value | None:
     x: Any = given["input"]
-    least = given.get("minlength")
-    minlength = 0 if least is None else least.constant()
+    minlength = _least_length(vm, given.get("minlength"))
     counts = of_data(vm, "bincount", (x, minlength), lambda n: [([n], torch.int64)])[0]
     weights = given.get("weights")
     if weights is None or _is(weights, None, None):
@@ -188,6 +190,21 @@ def _bincount(vm: ControlMachine, given: Arguments) -> Value | None:
     return vm.torch_call("call_method", "index_add", [zeros, ConstantValue(0), x, weights], {})
 
 
+def _least_length(vm: ControlMachine, least: Value | None) -> Operand:
+    if not isinstance(least, (DataNumber, SymbolicNumber)):
+        return 0 if least is None else least.constant()
+    if vm.truth(vm.compare("<", least, ConstantValue(0))):
+        raise vm.exception(RuntimeError, "minlength should be >= 0")
+    return operand(vm, least)
+
+
+def _one_hot(vm: ControlMachine, given: Arguments) -> Value | None:
+    classes = given.get("num_classes", ConstantValue(-1))
+    if not isinstance(classes, (DataNumber, SymbolicNumber)) and not _is(classes, -1, -1):
+        return None
+    return vm.call(vm.wrap_fixed(torch_functions.one_hot), [given["input"], classes])
+
+
 _HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
     "nonzero": (("input", "as_tuple"), _nonzero),
     "argwhere": (("input",), _argwhere),
@@ -199,6 +216,7 @@ _HANDLERS: dict[str, tuple[tuple[str, ...], Handler]] = {
         _unique_consecutive,
     ),
     "repeat_interleave": (("input", "repeats", "dim"), _repeat_interleave),
+    "one_hot": (("input", "num_classes"), _one_hot),
     "bincount": (("input", "weights", "minlength"), _bincount),
 }
 

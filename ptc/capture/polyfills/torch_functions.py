@@ -35,6 +35,24 @@ def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool) -> Any
     return tuple(results) if len(results) > 1 else results[0]
 
 
+def one_hot(x: Any, classes: Any) -> Any:
+    """`F.one_hot` with a count that data decides; -1: one more than the largest class."""
+    if x.dtype is not torch.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not x.numel():
+        if classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return torch.zeros((*x.shape, classes), dtype=torch.int64, device=x.device)
+    if int(x.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    largest = int(x.max())
+    count = largest + 1 if classes == -1 else classes
+    if largest >= count:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    zeros = torch.zeros((*x.shape, count), dtype=torch.int64, device=x.device)
+    return zeros.scatter(-1, x.unsqueeze(-1), 1)
+
+
 def call_with_hooks(module: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`nn.Module.__call__` with forward hooks."""
     for key, hook in [*module._forward_pre_hooks.items()]:
