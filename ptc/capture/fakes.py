@@ -267,7 +267,7 @@ class _AskingMode(FakeTensorMode):
             for leaf in tree_leaves((args, kwargs))
             if isinstance(leaf, FakeTensor) and leaf.constant is not None
         ]
-        writes = func._schema.is_mutable
+        writes = isinstance(func, torch._ops.OpOverload) and func._schema.is_mutable
         for fake, constant in known:
             if writes:
                 self.fake_tensor_converter.invalidate_constant_aliases(constant)

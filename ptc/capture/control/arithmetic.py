@@ -17,7 +17,7 @@ from ptc.capture.control.comparisons import computation_key
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.data_numbers import BINARY_OPS, DataNumber
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.graph.control import Compute, NumberKind, NumberVar, Operand
 from ptc.graph.control_operations import FUNCTIONS, KINDS, result_kinds
@@ -61,6 +61,38 @@ def arithmetic(vm: ControlMachine, op: str, values: list[Value]) -> Value:
     _require_valid(vm, op, values)
     kind = _result_kind(op, [number_kind(value) for value in values])
     return computed(vm, op, values, kind)
+
+
+def operation(
+    vm: ControlMachine,
+    plain: Callable[[str, Value, Value], Value],
+    op: str,
+    left: Value,
+    right: Value,
+) -> Value:
+    """`left op right`, where operands may be one of several values."""
+    left, right = vm.settle(left), vm.settle(right)
+    result = _of_sizes(vm, op, left, right)
+    return plain(op, left, right) if result is None else result
+
+
+def _of_sizes(vm: ControlMachine, op: str, left: Value, right: Value) -> Value | None:
+    """An operation on numbers that sizes decide where Python may raise, or torch has none; None for
+    all others."""
+    values = [left, right]
+    if not any(isinstance(value, SymbolicNumber) for value in values):
+        return None
+    if not all(isinstance(v, (SymbolicNumber, ConstantValue)) and is_number(v) for v in values):
+        return None
+    if op in ("/", "//", "%"):
+        if not vm.truth(right):
+            kinds = [number_kind(value) for value in values]
+            _raise(vm, BINARY_OPS[op], [_example(kinds[0]), _zero(kinds[1])])
+        return None
+    counted = right.is_constant() and type(right.constant()) is int and right.constant() >= 0
+    if op in ("&", "|", "^") or (op == "**" and not (counted and left.cls is int)):
+        return arithmetic(vm, BINARY_OPS[op], values)
+    return None
 
 
 def computed(vm: ControlMachine, op: str, values: list[Value], kind: NumberKind) -> DataNumber:
@@ -255,8 +287,8 @@ _FOLDED: Mapping[type, str] = {
     symbolic.CleanDiv: "floordiv", symbolic.PythonMod: "mod", symbolic.Mod: "mod",
     symbolic.Max: "max", symbolic.Min: "min", symbolic.IntTrueDiv: "truediv",
     symbolic.FloatTrueDiv: "truediv", symbolic.PowByNatural: "pow", sympy.Pow: "pow",
-    sympy.Eq: "eq", sympy.Ne: "ne", sympy.Lt: "lt", sympy.Le: "le", sympy.Gt: "gt",
-    sympy.Ge: "ge", sympy.And: "and", sympy.Or: "or", sympy.Not: "not",
+    sympy.Abs: "abs", sympy.Eq: "eq", sympy.Ne: "ne", sympy.Lt: "lt", sympy.Le: "le",
+    sympy.Gt: "gt", sympy.Ge: "ge", sympy.And: "and", sympy.Or: "or", sympy.Not: "not",
     symbolic.ToFloat: "float", symbolic.TruncToInt: "int", symbolic.FloorToInt: "math.floor",
     symbolic.CeilToInt: "math.ceil",
 }  # fmt: skip

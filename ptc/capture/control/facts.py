@@ -108,9 +108,10 @@ class _Consequences:
                 self._single.setdefault(symbol, []).append(actual)
         self.equal = self._equal()
         self._distances = [
-            _expanded(distance.xreplace(self.equal))
+            reduced
             for actual in self._actual
             for distance in _distances(actual)
+            if (reduced := _expanded(distance.xreplace(self.equal))) != 0
         ]
         self._sums = [form for d in self._distances if (form := linear(d)) is not None]
         self._no_sums = [distance for distance in self._distances if linear(distance) is None]

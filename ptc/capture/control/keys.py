@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control.arithmetic import computed, int_range, is_number
+from ptc.capture.control.arithmetic import computed, int_range, is_number, operand
 from ptc.capture.control.handles import is_key, same_handle
 from ptc.capture.control.operands import member
 from ptc.capture.control.questions import NumberTruth, Which
@@ -25,6 +25,7 @@ from ptc.capture.values.mappings import DictValue, SetValue
 from ptc.capture.values.texts import TextValue, parts_of
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.graph.control import Formatted, NumberKind, NumberVar, Text
+from ptc.graph.symbols import expression_of
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
@@ -294,7 +295,7 @@ def equal_keys(vm: ControlMachine, one: Value, other: Value) -> Value:
     if same is not None:
         return same if isinstance(same, Value) else ConstantValue(same)
     if is_number(one) and is_number(other):
-        return vm.compare("==", one, other)
+        return _flag(vm, vm.compare("==", one, other))
     mine, theirs = _elements(one), _elements(other)
     if isinstance(one, LongTupleValue) or isinstance(other, LongTupleValue):
         long, its = (one, other) if isinstance(one, LongTupleValue) else (other, one)
@@ -309,6 +310,17 @@ def equal_keys(vm: ControlMachine, one: Value, other: Value) -> Value:
     if decided_by_data(one) or decided_by_data(other):
         return _FALSE  # of different kinds
     return ConstantValue(vm.hash_key(one) == vm.hash_key(other))
+
+
+def _flag(vm: ControlMachine, equal: Value) -> Value:
+    """A comparison of sizes as a number that data decides, or a constant where it is known."""
+    if not isinstance(equal, SymbolicNumber):
+        return equal
+    known = vm.facts.truth(expression_of(equal.number))
+    if known is not None:
+        return ConstantValue(known)
+    found = operand(vm, equal)
+    return DataNumber(found) if isinstance(found, NumberVar) else ConstantValue(found)
 
 
 def _elements(value: Value) -> list[Value] | None:

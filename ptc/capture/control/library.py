@@ -186,7 +186,9 @@ def _round(vm: ControlMachine, number: Value, ndigits: Value | None = None) -> V
     if not is_number(number):
         return None
     if ndigits is None or ndigits.cls is type(None):
-        return arithmetic(vm, "round", [number]) if isinstance(number, DataNumber) else None
+        if isinstance(number, SymbolicNumber) and number.cls is int:
+            return number
+        return arithmetic(vm, "round", [number]) if _by_data([number]) else None
     if not _by_data([number, ndigits]):
         return None
     if ndigits.cls is float:

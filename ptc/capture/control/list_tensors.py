@@ -5,6 +5,7 @@ they are in other lists, and as keys of tensors.
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Iterator
@@ -67,12 +68,19 @@ def torch_call(
     polyfill = _TORCH.get(target) if isinstance(target, types.BuiltinFunctionType) else None
     if polyfill is None:
         return None
-    first = args[0] if args else kwargs.get("tensors")
+    options = {_ALIASES.get(name, name): value for name, value in kwargs.items()}
+    first, *others = args or [options.pop("tensors", None)]
     if isinstance(first, DataTupleValue):
-        args = [first.elements, *args[1:]]
-    elif not isinstance(first, DataListValue):
+        first = first.elements
+    if not isinstance(first, DataListValue):
         return None
-    return vm.call(vm.wrap_fixed(polyfill), args, kwargs)
+    if options.keys() - inspect.signature(polyfill).parameters.keys():
+        return None
+    return vm.call(vm.wrap_fixed(polyfill), [first, *others], options)
+
+
+#: What torch's functions call an argument too.
+_ALIASES = {"axis": "dim"}
 
 
 # -- tensors of numbers ---------------------------------------------------------------------------
@@ -85,7 +93,12 @@ def _tensor_of(vm: ControlMachine, data: Value | None, kwargs: dict[str, Value])
     if data is None or not (_decided(data) or _may_overflow(data, dtype)):
         return None
     options = {name: value for name, value in kwargs.items() if name != "data"}
+    if options.keys() - _OPTIONS:
+        return None
     return vm.call(vm.wrap_fixed(data_tensors.tensor), [data], options)
+
+
+_OPTIONS = frozenset({"dtype", "device", "requires_grad"})
 
 
 def _decided(data: Value) -> bool:

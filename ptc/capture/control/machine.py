@@ -439,10 +439,10 @@ class ControlMachine(Histories):
         return super().truth(self.settle(value))
 
     def binary(self, op: str, left: Value, right: Value) -> Value:
-        return super().binary(op, self.settle(left), self.settle(right))
+        return arithmetic.operation(self, super().binary, op, left, right)
 
     def inplace(self, op: str, left: Value, right: Value) -> Value:
-        return super().inplace(op, self.settle(left), self.settle(right))
+        return arithmetic.operation(self, super().inplace, op, left, right)
 
     def compare(self, op: str, left: Value, right: Value) -> Value:
         return super().compare(op, self.settle(left), self.settle(right))

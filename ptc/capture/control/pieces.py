@@ -43,7 +43,8 @@ def torch_call(
     given = list(args)
     for known in names:
         given += [kwargs[known]] if known in kwargs else []
-    rest = {key: value for key, value in kwargs.items() if key not in names}
+    dim = kwargs.get("dim", kwargs.get("axis"))
+    rest = {} if dim is None else {"dim": dim}
     if len(given) > 1 and isinstance(given[1], (DataListValue, DataTupleValue)):
         return vm.call(vm.wrap_fixed(data_pieces.split_by), given, rest)
     try:

@@ -79,6 +79,8 @@ class SymbolicNumber(Value):
     def unary(self, vm: TorchMachine, op: str) -> Value | None:  # type: ignore[override]
         if op == "not":
             return ConstantValue(not self.truth(vm))
+        if op == "~" and self.cls is int:
+            return vm.binary("-", vm.unary("-", self), ConstantValue(1))
         host = {"-": operator.neg, "+": operator.pos, "__abs__": abs}.get(op)
         if op in ("__floor__", "__ceil__", "__trunc__") and isinstance(self.number, torch.SymInt):
             return self

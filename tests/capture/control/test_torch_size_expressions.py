@@ -68,8 +68,50 @@ def known_on_other_ways(x: Tensor) -> tuple[Any, ...]:
     return level.item(), x * level
 
 
+def _counts(x: Tensor) -> tuple[int, int]:
+    return len(x[x > 0]), len(x[x < 0])
+
+
+def divided(x: Tensor) -> float:
+    return 1 / _counts(x)[0]
+
+
+def floored(x: Tensor) -> int:
+    positive, negative = _counts(x)
+    return positive // negative
+
+
+def rest(x: Tensor) -> float:
+    positive, negative = _counts(x)
+    return negative % (positive / 2)
+
+
+def divided_in_place(x: Tensor) -> float:
+    share: float = _counts(x)[0]
+    share /= _counts(x)[1]
+    return share
+
+
+def arithmetic(x: Tensor) -> tuple[Any, ...]:
+    positive, negative = _counts(x)
+    difference = positive - negative
+    powers = positive**0.5, difference**2, (positive + 1) ** -1, 2**positive
+    bits = positive & 1, positive | 1, positive ^ 3, ~positive, positive << 1
+    rounded = round(positive / 3, 2), round(positive / 3), round(positive), abs(difference)
+    return powers, bits, rounded
+
+
+def compared(x: Tensor) -> tuple[Any, ...]:
+    positive, negative = _counts(x)
+    sizes = {positive: 1, negative: 2}
+    sizes[3] = 5
+    found = sizes.get(positive), positive in sizes, positive in (1, 2, 5), positive in {1, 2}
+    return sizes, found, [positive, negative].index(negative), (positive, 1) == (negative, 1)
+
+
 _PROGRAMS: tuple[Callable[..., Any], ...] = (
     between, halves, beside_known_floats, changed_known_floats, known_on_other_ways,
+    divided, floored, rest, divided_in_place, arithmetic, compared,
 )  # fmt: skip
 
 
