@@ -2,6 +2,8 @@
 them: `FakeTensorMode`, `ShapeEnv`, `SymNode`.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -2,6 +2,8 @@
 they are in other lists, and as keys of tensors.
 """
 
+# pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import functools
@@ -69,7 +71,7 @@ def torch_call(
     if polyfill is None:
         return None
     options = {_ALIASES.get(name, name): value for name, value in kwargs.items()}
-    first, *others = args or [options.pop("tensors", None)]
+    first, *others = args or [options.pop("tensors", ConstantValue(None))]
     if isinstance(first, DataTupleValue):
         first = first.elements
     if not isinstance(first, DataListValue):
