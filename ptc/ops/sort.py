@@ -215,7 +215,7 @@ def _pick(
     if isinstance(at, torch.SymInt):
         shape = list(values.shape)
         shape[dim] = 1
-        index = torch.full(shape, at, device=values.device)
+        index = torch.full(shape, at, device=values.device)  # type: ignore[call-overload]
         found = values.gather(dim, index), places.gather(dim, index)
         return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
     picked = values.narrow(dim, at, 1), places.narrow(dim, at, 1)
