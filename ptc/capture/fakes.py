@@ -15,7 +15,6 @@ import sympy
 import torch
 import torch._guards
 from sympy.logic.boolalg import Boolean
-from sympy.printing.str import StrPrinter
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
@@ -36,6 +35,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fake_calls import Asked, FakeCalls, Form
 from ptc.capture.fake_forms import are_alike, joined, sliced, viewed
+from ptc.capture.size_text import PythonText
 from ptc.graph.program import DimRange
 from ptc.graph.symbols import (
     SizeEnv,
@@ -87,72 +87,6 @@ class _SizeSource(torch._guards.Source):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _SizeSource) and self.name == other.name
-
-
-class _PythonText(StrPrinter):
-    """Prints conditions on sizes as Python. Torch's own integer functions have Python operators."""
-
-    def _binary(self, expr: Any, operator: str) -> str:
-        left, right = (f"({self.doprint(arg)})" for arg in expr.args)
-        return f"{left} {operator} {right}"
-
-    def _print_Relational(self, expr: Any) -> str:
-        symbols = {sympy.Eq: "==", sympy.Ne: "!="}
-        return self._binary(expr, symbols.get(type(expr)) or str(expr.rel_op))
-
-    def _print_FloorDiv(self, expr: Any) -> str:
-        return f"({self._binary(expr, '//')})"
-
-    _print_CleanDiv = _print_FloorDiv
-
-    def _print_Mod(self, expr: Any) -> str:
-        return f"({self._binary(expr, '%')})"
-
-    _print_PythonMod = _print_Mod
-
-    def _print_And(self, expr: Any) -> str:
-        return " and ".join(f"({self.doprint(arg)})" for arg in expr.args)
-
-    def _print_Or(self, expr: Any) -> str:
-        return " or ".join(f"({self.doprint(arg)})" for arg in expr.args)
-
-    def _print_Not(self, expr: Any) -> str:
-        return f"not ({self.doprint(expr.args[0])})"
-
-    def _call(self, name: str, expr: Any) -> str:
-        return f"{name}({', '.join(self.doprint(arg) for arg in expr.args)})"
-
-    def _print_Max(self, expr: Any) -> str:
-        return self._call("max", expr)
-
-    def _print_Min(self, expr: Any) -> str:
-        return self._call("min", expr)
-
-    def _print_ToFloat(self, expr: Any) -> str:
-        return self._call("float", expr)
-
-    def _print_IntTrueDiv(self, expr: Any) -> str:
-        return f"({self._binary(expr, '/')})"
-
-    _print_FloatTrueDiv = _print_IntTrueDiv
-
-    def _print_PowByNatural(self, expr: Any) -> str:
-        return f"({self._binary(expr, '**')})"
-
-    def _print_CeilToInt(self, expr: Any) -> str:
-        return f"int(-(-({self.doprint(expr.args[0])}) // 1))"
-
-    def _print_FloorToInt(self, expr: Any) -> str:
-        return f"int(({self.doprint(expr.args[0])}) // 1)"
-
-    def _print_TruncToInt(self, expr: Any) -> str:
-        return self._call("int", expr)
-
-    def _print_Function(self, expr: Any) -> str:
-        return self.emptyPrinter(expr)
-
-    def emptyPrinter(self, expr: Any) -> str:
-        raise GraphBreak("PTC-B006", f"the condition {expr} on sizes has no Python form")
 
 
 class _AskingShapeEnv(SizeEnv):
@@ -537,7 +471,7 @@ class Fakes:
     def python_text(self, expression: Any) -> str:
         """The expression as Python, each symbol in braces."""
         names = {s: sympy.Symbol("{" + str(s) + "}") for s in expression.free_symbols}
-        return _PythonText().doprint(expression.xreplace(names))
+        return PythonText().doprint(expression.xreplace(names))
 
     def decide(self, condition: torch.SymBool) -> bool | None:
         """The condition's truth if it is the same for all sizes of the declared ranges."""

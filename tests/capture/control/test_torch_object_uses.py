@@ -322,13 +322,6 @@ class Rows(torch.nn.Module):
         return [len(row) for row in self.rows]
 
 
-def returned(n: Tensor) -> Any:
-    nodes: list[Node] = []
-    for i in range(int(n)):
-        nodes.append(Node(i))
-    return nodes
-
-
 def without(n: Tensor) -> int:
     nodes: list[Node] = []
     for i in range(int(n)):
@@ -351,7 +344,6 @@ def addresses(n: Tensor) -> int:
     [
         (Tracks(), "PTC-B003", "'tracks' is kept from call to call"),
         (Rows(), "PTC-B003", "'rows' is kept from call to call"),
-        (returned, "PTC-B011", "objects of class Node"),
         (without, "PTC-B006", "attribute 'mark'"),
         (addresses, "PTC-B002", "the address of an object of class Node"),
     ],
