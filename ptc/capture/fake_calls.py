@@ -107,7 +107,10 @@ class FakeCalls:
         if known is not None:
             return self._again(known, tensors)
         versions = [_version(tensor) for tensor in tensors]
+        looks = [_look(tensor) for tensor in tensors]
         result, asked = self._making.asked(call)
+        if looks != [_look(tensor) for tensor in tensors]:
+            return result  # it changed more of an argument than its content
         changed = tuple(
             n for n, (t, before) in enumerate(zip(tensors, versions, strict=True))
             if _version(t) != before
@@ -131,6 +134,14 @@ class FakeCalls:
         for number in given.written:
             increment_version(tensors[number])
         return _rebuilt(self._making, given.structure, tensors)
+
+
+def _look(tensor: torch.Tensor) -> Hashable:
+    """What is to be seen of a tensor beside its content."""
+    form = Form.of(tensor)
+    numbers = (*form.sizes, *form.strides, form.offset)
+    expressions = tuple(n.node.expr if isinstance(n, torch.SymInt) else n for n in numbers)
+    return form.dtype, form.device, len(form.sizes), expressions, tensor.requires_grad
 
 
 def _version(tensor: torch.Tensor) -> int:
@@ -173,13 +184,7 @@ def _tensor_key(tensor: torch.Tensor, tensors: list[torch.Tensor]) -> Hashable:
         n for n, known in enumerate(tensors) if known.untyped_storage()._cdata == storage
     )
     tensors.append(tensor)
-    form = Form.of(tensor)
-    numbers = (*form.sizes, *form.strides, form.offset)
-    expressions = tuple(n.node.expr if isinstance(n, torch.SymInt) else n for n in numbers)
-    return (
-        form.dtype, form.device, len(form.sizes), expressions, shares, tensor.requires_grad,
-        tensor.is_inference(),
-    )  # fmt: skip
+    return _look(tensor), shares, tensor.is_inference()
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

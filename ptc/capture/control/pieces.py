@@ -13,6 +13,9 @@ from ptc.capture.control.tuples import DataTupleValue
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import data_pieces
 from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 
 if TYPE_CHECKING:
@@ -48,8 +51,16 @@ def torch_call(
     if len(given) > 1 and isinstance(given[1], (DataListValue, DataTupleValue)):
         return vm.call(vm.wrap_fixed(data_pieces.split_by), given, rest)
     try:
-        return reading.reading_numbers(vm, call, args, kwargs)
+        if function is not data_pieces.split or not _is_nothing(vm, given):
+            return reading.reading_numbers(vm, call, args, kwargs)
     except GraphBreak as refused:
         if refused.code != "PTC-B009":
             raise
     return vm.call(vm.wrap_fixed(function), given, rest)
+
+
+def _is_nothing(vm: ControlMachine, given: list[Value]) -> bool:
+    """Whether parts have the size 0 that data decides: what that raises differs on fake tensors."""
+    size = given[1] if len(given) > 1 else None
+    by_data = isinstance(size, (DataNumber, SymbolicNumber))
+    return by_data and vm.truth(vm.compare("==", size, ConstantValue(0)))

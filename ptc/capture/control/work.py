@@ -13,7 +13,7 @@ ARM = 2
 ITEM = 1  # of the program, written
 TENSOR_CALL = 10  # that torch looks at
 QUESTION = 5  # of torch about symbolic sizes
-_MOST = 600_000
+_MOST = 1_500_000
 
 
 class TooMuchWork(GraphBreak):
