@@ -174,7 +174,11 @@ def decompose_nanmedian(
 @decomposes(aten.nanmedian.default)
 def decompose_nanmedian_all(x: torch.Tensor) -> torch.Tensor:
     """The median of everything that is not NaN."""
-    return decompose_nanmedian(_never_empty(x), 0)[0]
+    if not x.dtype.is_floating_point:
+        return decompose_median_all(x)
+    flat = _in_a_row(x)
+    # The NaN behind the others is the median of none.
+    return decompose_nanmedian(torch.cat([flat, flat.new_full((1,), math.nan)]), 0)[0]
 
 
 @decomposes(aten.median.default)
@@ -182,29 +186,23 @@ def decompose_median_all(x: torch.Tensor) -> torch.Tensor:
     """The median of everything."""
     flat = _in_a_row(x)
     size = flat.shape[0]
-    if not isinstance(size, torch.SymInt) or not x.dtype.is_floating_point:
-        return decompose_median(_never_empty(x), 0)[0]
-    # The NaN behind the others is the median of none, and is in nobody's middle else.
-    values, _ = torch.sort(_never_empty(x))
-    middle = torch.div(torch.full((1,), size, device=x.device) - 1, 2, rounding_mode="floor")
-    value = values.gather(0, middle.clamp(min=0)).squeeze(0)
-    return torch.where(torch.isnan(flat).any(), torch.nan, value)
+    if isinstance(size, int) and size:
+        return decompose_median(flat, 0)[0]
+    is_float = x.dtype.is_floating_point
+    nothing = math.nan if is_float else torch.iinfo(x.dtype).min
+    # One element more, behind all others in order, so that there is always one.
+    last = math.nan if is_float else torch.iinfo(x.dtype).max
+    values, _ = torch.sort(torch.cat([flat, flat.new_full((1,), last)]))
+    count = torch.full((), size, device=x.device)
+    middle = torch.div(count - 1, 2, rounding_mode="floor").clamp(min=0)
+    value = values.gather(0, middle.unsqueeze(0)).squeeze(0)
+    is_nothing = torch.isnan(flat).any() if is_float else count == 0
+    return torch.where(is_nothing, nothing, value).to(x.dtype)
 
 
 def _in_a_row(x: torch.Tensor) -> torch.Tensor:
     """All elements. To have torch work out how many would be to ask whether there are any."""
     return x if x.dim() == 1 else x.reshape((x.numel(),))
-
-
-def _never_empty(x: torch.Tensor) -> torch.Tensor:
-    """All elements in a row, with what the median of none is behind them where there may be
-    none."""
-    flat = _in_a_row(x)
-    size = flat.shape[0]
-    if size != 0 if isinstance(size, int) else not x.dtype.is_floating_point:
-        return flat
-    nothing = math.nan if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
-    return torch.cat([flat, flat.new_full((1,), nothing)])
 
 
 def _pick(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.handles import RecordClass
-from ptc.capture.control.list_forms import Form, ObjectForm, OneOfForm
+from ptc.capture.control.list_forms import Form, ObjectForm, OneOfForm, leaves
 from ptc.capture.control.lists import DataListValue, not_printed
 from ptc.capture.control.records import ORDER
 from ptc.capture.program_structure import Describer, type_name
@@ -18,6 +18,7 @@ from ptc.graph.program import Const, Node, Structure
 
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
+    from ptc.capture.control.stores import Column
 
 
 class Kinds(Describer):
@@ -68,13 +69,13 @@ class Kinds(Describer):
         for name in dict.fromkeys(name for each in orders for name in each):
             column = stores.column(klass, name)
             assert column is not None
-            picked = iter([self._picked(var, numbers) for var in column.owner.state.vars])
+            picked = self._picked(column, numbers)
             columns[name] = self.columns(value, column.form, picked, names)
         kinds = [Node("dict", tuple(columns[name] for name in one), one) for one in orders]
         self._open.remove(klass)
         if len(kinds) == 1:
             return kinds[0]
-        which = self.column(self._picked(order.owner.state.vars[0], numbers), next(names))
+        which = self.column(next(self._picked(order, numbers)), next(names))
         return Node("one of", (which, *kinds))
 
     def objects(
@@ -89,14 +90,20 @@ class Kinds(Describer):
         for name in stores.attributes(klass):
             column = stores.column(klass, name)
             assert column is not None
-            picked = iter([self._picked(var, numbers) for var in column.owner.state.vars])
+            picked = self._picked(column, numbers)
             fields[name] = self.columns(value, column.form, picked, names)
         self._open.remove(klass)
         kind = "dataclass" if hasattr(klass, "__dataclass_fields__") else "object"
         return Node(kind, tuple(fields.values()), tuple(fields), type_name(klass))
 
-    def _picked(self, var: ListVar, numbers: ListVar) -> ListVar:
-        """The elements of a list at these positions."""
-        target = ListVar(self.control.writer.name("l"), var.element)
-        self.control.writer.add(ListItem("pick", target, (var, numbers)))
-        return target
+    def _picked(self, column: Column, numbers: ListVar) -> Iterator[ListVar]:
+        """What the objects with these numbers have, in a list for each part. Of elements that are
+        none of them the number is 0, which the store may not have: there is nothing then."""
+        vm = self.control
+        parts = zip(column.owner.state.vars, leaves(column.form), strict=True)
+        for var, leaf in parts:
+            padded, target = (ListVar(vm.writer.name("l"), var.element) for _ in range(2))
+            vm.writer.add(ListItem("copy", padded, (var,)))
+            vm.writer.add(ListItem("append", None, (padded, vm.lists.stores.nothing(leaf))))
+            vm.writer.add(ListItem("pick", target, (padded, numbers)))
+            yield target

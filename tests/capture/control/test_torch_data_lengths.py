@@ -69,7 +69,11 @@ def test_recursion_as_deep_as_data_says_is_refused() -> None:
 def medians(x: torch.Tensor) -> Any:
     """Of what may be nothing; torch's own warning about one element is nothing of the program's."""
     y = x[x > 0]
-    return y.median(), y.nanmedian(), y.median(0).values if len(y) else 0, y.std(), y[:1].mean()
+    whole = y.long()
+    return (
+        y.median(), y.nanmedian(), y.median(0).values if len(y) else 0, y.std(), y[:1].mean(),
+        whole.median(), whole.int().nanmedian(),
+    )  # fmt: skip
 
 
 def test_statistics_of_what_may_be_nothing(tmp_path: Path) -> None:

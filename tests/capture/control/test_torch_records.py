@@ -255,3 +255,34 @@ def reports(x: torch.Tensor) -> Any:
 def test_constants_of_one_type_in_results() -> None:
     torch.manual_seed(0)
     check(reports, *(torch.randn(8) * 2 for _ in range(4)))
+
+
+def perhaps_one_more(x: torch.Tensor) -> Any:
+    """Dictionaries that are made on some ways only: elsewhere there are none of their kind."""
+    first = {"v": 0}
+    found: list[Any] = [first]
+    if x[0] > 0:
+        found.append(dict(first))
+    return found
+
+
+def of_any_kind(x: torch.Tensor) -> Any:
+    found: list[Any] = [None]
+    for v in x.tolist():
+        if v > 1:
+            found.append({"t": x * v, "k": f"k{v}"})
+        elif v > 0:
+            found.append(Span(int(v * 10), v))
+        elif v < -1:
+            found.append(v)
+    return found
+
+
+@pytest.mark.parametrize("function", [perhaps_one_more, of_any_kind])
+def test_elements_of_kinds_that_there_may_be_none_of(
+    function: Callable[..., Any], tmp_path: Path
+) -> None:
+    row = torch.tensor([2.5, 0.5, -0.5, -1.5])
+    inputs = tuple((one,) for one in (row, -row, row * 0, row - 2))
+    case = Case(function.__name__, lambda: function, inputs)
+    compare(eager(case), library(case, tmp_path))
