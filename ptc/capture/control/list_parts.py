@@ -33,6 +33,7 @@ from ptc.capture.control.list_forms import (
 )
 from ptc.capture.control.numbers_among import number_among, text_among
 from ptc.capture.control.variables import inside_arm
+from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue, alternatives_of
 from ptc.capture.values.texts import is_made
@@ -60,7 +61,13 @@ def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
             return [number_among(vm, value, form.kind)]
         return [operand(vm, value)]
     if isinstance(form, TensorForm):
-        assert isinstance(value, TensorValue)
+        if not isinstance(value, TensorValue):
+            raise GraphBreak(
+                "PTC-B018",
+                f"{value.describe()}, of which data decides which it is, is in a list whose length "
+                "data decides, and written to",
+                "write to it before it is put in the list, or put a copy in it (`.clone()`)",
+            )
         return [vm.lists.tensor(value)]
     if isinstance(form, TextForm):
         made = isinstance(value, ChoiceValue) and any(map(is_made, value.alternatives))

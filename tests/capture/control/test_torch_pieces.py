@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ptc.capture.api import capture_program
+from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, library
@@ -105,3 +107,15 @@ def test_pieces(function: Callable[..., Any]) -> None:
 def test_pieces_in_libraries(function: Callable[..., Any], tmp_path: Path) -> None:
     case = Case(function.__name__, lambda: function, tuple((one,) for one in _ROWS))
     compare(eager(case), library(case, tmp_path))
+
+
+def written(x: Tensor) -> Tensor:
+    parts = x.split(int((x > 0).sum()) + 1)
+    parts[0].add_(1)
+    return x
+
+
+def test_writes_to_parts_of_which_data_decides_how_many_there_are() -> None:
+    with pytest.raises(CompileError) as refused:
+        capture_program(written, (_ROWS[0],))
+    assert refused.value.code == "PTC-B018"
