@@ -97,6 +97,12 @@ def _tensor_of(vm: ControlMachine, data: Value | None, kwargs: dict[str, Value])
     options = {name: value for name, value in kwargs.items() if name != "data"}
     if options.keys() - _OPTIONS:
         return None
+    if "requires_grad" in options and vm.truth(options.pop("requires_grad")):
+        raise GraphBreak(
+            "PTC-B016",
+            "a tensor made of a list whose length data decides is to have gradients",
+            "make it without `requires_grad`, outside of what gradients are asked for",
+        )
     return vm.call(vm.wrap_fixed(data_tensors.tensor), [data], options)
 
 

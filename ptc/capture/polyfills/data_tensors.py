@@ -75,7 +75,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     return concatenated(tensors, dim)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Any:
+def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """`torch.tensor(data)` of lists and tuples in each other, or of a number with a dtype"""
     if not is_sequence(data):
         return _element(data, dtype, device)

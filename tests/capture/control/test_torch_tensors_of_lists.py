@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ptc.capture.api import capture_program
+from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, library
@@ -152,3 +154,13 @@ def test_tensors_of_lists(function: Callable[..., Any]) -> None:
 def test_tensors_of_lists_in_libraries(function: Callable[..., Any], tmp_path: Path) -> None:
     case = Case(function.__name__, lambda: function, tuple((one,) for one in _ROWS))
     compare(eager(case), library(case, tmp_path))
+
+
+def with_gradients(x: Tensor) -> bool:
+    return torch.tensor([v for v in x.tolist() if v > 0], requires_grad=True).requires_grad
+
+
+def test_gradients_of_tensors_of_lists_are_refused() -> None:
+    with pytest.raises(CompileError) as refused:
+        capture_program(with_gradients, (torch.ones(3),))
+    assert refused.value.code == "PTC-B016"
