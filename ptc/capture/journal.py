@@ -16,13 +16,24 @@ _MISSING = object()
 class Journal:
     """Changes in order, each with the call that takes it back."""
 
-    __slots__ = ("_keeps_reads", "_kept", "_log", "_reads")
+    __slots__ = ("_keeps_reads", "_kept", "_log", "_reads", "_watched")
 
     def __init__(self) -> None:
         self._log: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         self._kept: set[int] = set()
         self._reads: set[tuple[int, Any]] = set()
         self._keeps_reads = False
+        self._watched: dict[int, tuple[object, Callable[[], None]]] = {}
+
+    def watch(self, owner: object, told: Callable[[], None]) -> None:
+        """Call `told` before each change of the owner, a value or a container, from here on. This
+        is no part of the state either."""
+        self._watched[id(owner)] = (owner, told)
+
+    def _tell(self, owner: object) -> None:
+        watched = self._watched.get(id(owner))
+        if watched is not None:
+            watched[1]()
 
     def keep(self, *mappings: dict[Any, Any]) -> None:
         """What is put into these is no part of the state: a rollback leaves it there. The mappings
@@ -53,6 +64,8 @@ class Journal:
 
     def assign(self, owner: object, name: str, value: Any) -> None:
         """`owner.name = value`."""
+        if self._watched:
+            self._tell(owner)
         self._log.append((setattr, (owner, name, getattr(owner, name))))
         setattr(owner, name, value)
 
@@ -61,12 +74,16 @@ class Journal:
         if id(mapping) in self._kept:
             mapping[key] = value
             return
+        if self._watched:
+            self._tell(mapping)
         old = mapping.get(key, _MISSING)
         self._log.append((_restore_key, (mapping, key, old)))
         mapping[key] = value
 
     def replace_dict(self, mapping: dict[Any, Any], new: dict[Any, Any]) -> None:
         """Give `mapping` the content (and order) of `new`."""
+        if self._watched:
+            self._tell(mapping)
         self._log.append((_restore_dict, (mapping, dict(mapping))))
         mapping.clear()
         mapping.update(new)
@@ -106,11 +123,15 @@ class Journal:
             self.assign(owner, name, value)
 
     def append(self, items: list[Any], value: Any) -> None:
+        if self._watched:
+            self._tell(items)
         self._log.append((items.pop, ()))
         items.append(value)
 
     def replace_list(self, items: list[Any], new: list[Any]) -> None:
         """Give `items` the content of `new`."""
+        if self._watched:
+            self._tell(items)
         self._log.append((_restore_list, (items, list(items))))
         items[:] = new
 

@@ -308,7 +308,7 @@ def _polyfill_handler(function: types.FunctionType) -> Any:
     def handler(vm: Machine, *args: Value, **kwargs: Value) -> Value:
         value = vm.wrap_fixed(function)
         assert isinstance(value, FunctionValue)
-        return vm.trace_function(value, *vm.settle_arguments(list(args), kwargs))
+        return vm.trace_function(value, *vm.settle_arguments(list(args), kwargs, handler))
 
     return handler
 

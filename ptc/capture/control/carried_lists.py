@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import list_forms, lists
 from ptc.capture.control.handles import Storable
-from ptc.capture.control.list_rows import has_rows, require_once, take, taken
+from ptc.capture.control.list_rows import has_rows, require_once, require_untaken, take, taken
 from ptc.capture.control.list_shapes import depth
 from ptc.capture.control.states import Place, State
 from ptc.capture.values.base import Value
@@ -94,6 +94,7 @@ class CarriedLists:
     def items_left(self, value: Any) -> list[Any]:
         """The content of a list after the iteration, or before the loop."""
         cells = self.again.cells if self.again is not None else {}
+        require_untaken(self._vm, value, cells)
         cell = cells.get(Place("list", value.items).key())
         return cell[1] if cell is not None else list(value.items)
 

@@ -1,6 +1,7 @@
 """Generators whose next value comes at a place that data decides: they are run to their end when
 they are iterated over, into a list. That is the same as long as they print and raise nothing, so
-that nothing tells when they ran. Library functions that take all of one, or what comes first, run
+that nothing tells when they ran, and share nothing that changes with who asks for the elements one
+by one, see `ahead`. Library functions that take all of one, or what comes first, run
 it themselves, as Python does.
 """
 
@@ -8,12 +9,13 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import Instruction
-from ptc.capture.control import operands
+from ptc.capture.control import ahead, operands
 from ptc.capture.control.forks import Dead, Stops
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import builtin, find_handler
@@ -21,6 +23,7 @@ from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import RETURNED, YIELDED
 from ptc.capture.polyfills import data_lists
 from ptc.capture.values.base import Value
+from ptc.capture.values.births import now
 from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator
@@ -79,18 +82,30 @@ def arguments(vm: ControlMachine, handler: Any, args: list[Value]) -> list[Value
     args = [vm.settle(arg) for arg in args]
     if handler is not None and handler in map(find_handler, _TAKE_AS_IT_IS):
         return args
-    return [settled(vm, arg) for arg in args]
+    lazy = handler in _lazy_handlers()
+    return [settled(vm, arg, lazy=lazy) for arg in args]
 
 
-def settled(vm: ControlMachine, value: Value) -> Value:
-    """For a library function that takes all of an iterable: the list of what a generator yields."""
+@functools.cache
+def _lazy_handlers() -> frozenset[Any]:
+    """The handlers of what goes through its arguments when it is gone through itself."""
+    lazy = [zip, map, filter, enumerate, itertools.chain.from_iterable]
+    lazy += [one for one in vars(itertools).values() if isinstance(one, type)]
+    return frozenset(map(find_handler, lazy)) - {None}
+
+
+def settled(vm: ControlMachine, value: Value, *, lazy: bool = False) -> Value:
+    """For a library function that goes through an iterable, at once if it is not lazy: the list of
+    what a generator yields."""
     attempt, owner, found = vm.collected_now
     if value is owner and attempt is vm.attempt:
         return found  # settled before in this instruction
     if isinstance(value, GeneratorValue) and value.rest is not None:
         return value.rest
     if isinstance(value, GeneratorValue) and is_collected(vm, value):
-        return iterator(vm, value) if _is_resumed(vm, value) else collect(vm, value)
+        if _is_resumed(vm, value):
+            return iterator(vm, value)
+        return _collect_ahead(vm, value) if lazy else collect(vm, value)
     return value
 
 
@@ -112,8 +127,19 @@ def iterator(vm: ControlMachine, generator: Value) -> Value:
     if not isinstance(generator, GeneratorValue):
         return generator
     if generator.rest is None and is_collected(vm, generator):
-        vm.journal.assign(generator, "rest", vm.iterate(collect(vm, generator)))
+        vm.journal.assign(generator, "rest", vm.iterate(_collect_ahead(vm, generator)))
     return generator if generator.rest is None else generator.rest
+
+
+def _collect_ahead(vm: ControlMachine, generator: GeneratorValue) -> Value:
+    """A list of all that the generator yields, for who asks for its elements one by one."""
+    read = ahead.reachable(generator.frame)
+    own = ahead.own_iterators(vm, generator.frame)
+    mark, moment = vm.journal.mark(), now()
+    found = collect(vm, generator)
+    ahead.require_no_writes(vm, generator, mark, moment, own)
+    ahead.watch(vm, generator, read)
+    return found
 
 
 def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:

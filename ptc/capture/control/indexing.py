@@ -9,6 +9,7 @@ import torch
 
 from ptc.capture.control import lists
 from ptc.capture.control.arithmetic import computed, int_range
+from ptc.capture.control.data_keys import HeldByKeys
 from ptc.capture.control.handles import handle_of, one_class
 from ptc.capture.control.questions import Which
 from ptc.capture.errors import GraphBreak
@@ -169,6 +170,8 @@ def valid_index(vm: ControlMachine, key: DataNumber, count: int, message: Value)
 
 def same_object(vm: ControlMachine, one: Value, other: Value) -> bool | None:
     """`is` where data may decide it; None for all else."""
+    if isinstance(one, HeldByKeys) and isinstance(other, HeldByKeys) and one.cls is other.cls:
+        one, other = one.key_list, other.key_list  # each dictionary or set has its own
     found = lists.one_list(vm, one, other)
     return same_number(vm, one, other) if found is None else found
 

@@ -7,12 +7,13 @@ for a row: it is taken, and using it by that name is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.list_forms import Form, TupleForm, leaves
 from ptc.capture.control.list_parts import operands
+from ptc.capture.control.states import Place
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import now
@@ -48,7 +49,16 @@ class TakenList(Instance):
         raise another_name(vm)
 
     truth = length = getitem = setitem = delitem = contains = iterate = append = _refuse  # type: ignore[assignment]
-    assign = binary = compare = _refuse  # type: ignore[assignment]
+    assign = attribute = binary = compare = _refuse  # type: ignore[assignment]
+
+
+def require_untaken(
+    vm: ControlMachine, value: Any, cells: dict[Hashable, tuple[Place, Any]]
+) -> None:
+    """A list goes on by its own name, from a state with these cells."""
+    cell = cells.get(Place("attribute", value, "__class__").key())
+    if (type(value) if cell is None else cell[1]) is TakenList:
+        raise another_name(vm)
 
 
 class RowValue(ListValue):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.control import list_forms, lists
 from ptc.capture.control.handles import kind_of
-from ptc.capture.control.list_rows import has_rows, require_once, taken
+from ptc.capture.control.list_rows import has_rows, require_once, require_untaken, taken
 from ptc.capture.control.states import Place, State
 from ptc.capture.control.tensors import row_major
 from ptc.capture.control.variables import inside_arm
@@ -180,6 +180,7 @@ class MergedLists:
 
     def items(self, number: int, value: Any) -> list[Any]:
         """The content of a list at the end of an arm."""
+        require_untaken(self._vm, value, self._states[number].cells)
         cell = self._states[number].cells.get(Place("list", value.items).key())
         return cell[1] if cell is not None else list(value.items)
 

@@ -6,7 +6,7 @@ the calls that read data into Python.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -45,7 +45,8 @@ class Homes:
     time, `copied` which are copies where Python has a view, or have such copies. `results` came of
     a merge, with the moment of it, and `merged` of which tensors; `sites` says at which place the
     states of arms met that had them. `stale` are copies of views whose
-    base was written to since: no tensor any more that the program has.
+    base was written to since: no tensor any more that the program has. `awaited` says whom to tell
+    before a storage is written to.
     """
 
     def __init__(self) -> None:
@@ -60,6 +61,7 @@ class Homes:
         self.merged: dict[TensorValue, list[TensorValue]] = {}
         self.sites: dict[int, Hashable] = {}
         self.stale: dict[int, tuple[str, tuple[Location, ...]]] = {}
+        self.awaited: dict[int, Callable[[], None]] = {}
 
     def clear(self) -> None:
         for table in (self.owner, self.variables, self.inputs, self.merged, self.sites):
@@ -354,6 +356,9 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
         homes.variables.setdefault(base, TensorVar(described.name, base.fake))
     key = storage(base.fake)
     partners = homes.shares.get(key)
+    for one in (key, *(partners or ())):
+        if one in homes.awaited:
+            homes.awaited[one]()
     if partners is None:
         return
     if any(k in homes.copied for k in (key, *partners)):

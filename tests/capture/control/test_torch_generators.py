@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.capture.control.checking import check
+from ptc.support.diagnostics import CompileError
+from tests.capture.control.checking import check, run
 
 Row = torch.Tensor
 
@@ -114,10 +115,19 @@ def looked_at_first(x: Row) -> Any:
     return list(counts.items()), kinds, sum(several[0])
 
 
+def own_iterators(x: Row) -> Any:
+    """Generators that run ahead of who asks for their elements, with iterators of their own."""
+    found = []
+    for place, number in zip((i for i in range(4) if x[i] > 0), itertools.count()):
+        found.append((place, number))
+    positive = (v for v, _ in zip(x.tolist(), range(9), strict=False) if v > 0)
+    return found, next(positive, None), next(positive, None), list(positive)
+
+
 PROGRAMS = [
     any_and_all, any_in_a_loop, left_where_the_loop_ends, first_of_some, first_that_is_not_there,
     first_of_what_prints, rest_after_some, returns_a_value, extremes, filters,
-    looked_at_first,
+    looked_at_first, own_iterators,
 ]  # fmt: skip
 
 
@@ -125,3 +135,55 @@ PROGRAMS = [
 def test_generators(program: Any) -> None:
     rows = ((1.0, -2, 3, -4), (-1.0, -2, -3, -4), (1.0, 2, 3, 4), (0.0, 0, 5, 0))
     check(program, *map(torch.tensor, rows))
+
+
+def changes_what_others_see(x: Row) -> Any:
+    seen = [0]
+
+    def positive() -> Any:
+        for i in range(4):
+            if x[i] > 0:
+                seen.append(i)
+                yield i
+
+    values = positive()
+    return next(values, None), len(seen), list(values)
+
+
+def changes_it_step_by_step(x: Row) -> Any:
+    seen = [0]
+
+    def positive() -> Any:
+        for i in range(4):
+            if x[i] > 0:
+                seen.append(i)
+                yield i
+
+    return [(place, len(seen)) for place, _ in zip(positive(), range(3), strict=False)]
+
+
+def sees_a_list_change(x: Row) -> Any:
+    seen: list[int] = []
+    lengths = (len(seen) for v in x.tolist() if v > 0)
+    first = next(lengths, None)
+    seen.append(1)
+    return first, list(lengths)
+
+
+def sees_a_tensor_change(x: Row) -> Any:
+    values = x.clone()
+    positive = (values[i] * 1 for i in range(4) if values[i] > 0)
+    first = next(positive, None)
+    values.mul_(-1)
+    return first, list(positive)
+
+
+RAN_TOO_EARLY = [
+    changes_what_others_see, changes_it_step_by_step, sees_a_list_change, sees_a_tensor_change,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", RAN_TOO_EARLY)
+def test_a_generator_that_runs_ahead_shares_nothing_that_changes(program: Any) -> None:
+    with pytest.raises(CompileError, match=r"PTC-B006.*(outside of it|while it waits)"):
+        run(program, torch.tensor([1.0, -2, 3, -4]))

@@ -179,6 +179,26 @@ def one_list_from_the_second_iteration_on(n: Tensor) -> int:
     return grown
 
 
+def the_last_row_goes_on(n: Tensor) -> Any:
+    rows: list[list[int]] = []
+    last: list[int] | None = None
+    firsts: list[list[int]] = []
+    for i in range(int(n)):
+        if i % 3 == 0:
+            last = [i]
+            rows.append(last)
+        elif last is not None:
+            last.append(-i)
+    one: list[int] | None = None
+    for i in range(int(n)):
+        if i % 2:
+            one = [i]
+            firsts.append(one)
+        elif one is not None:
+            one[0] = -i
+    return rows, firsts
+
+
 def exchanged(n: Tensor) -> tuple[list[int], list[int]]:
     a, b = [1], [2]
     for i in range(int(n)):
@@ -193,11 +213,30 @@ def exchanged(n: Tensor) -> tuple[list[int], list[int]]:
         second_name, one_of_two, copies_of_the_outer_list, one_row_many_times, identities,
         rows_by_two_names, one_row_twice, one_row_in_two_lists, two_rows, cleared, joined_sets,
         stored_in_a_list_of_known_length, path_so_far, one_list_from_the_second_iteration_on,
-        exchanged, copied_in_every_iteration, returned_by_one_name_or_two,
+        exchanged, the_last_row_goes_on, copied_in_every_iteration, returned_by_one_name_or_two,
     ],
 )  # fmt: skip
 def test_one_list_by_two_names(function: Callable[..., Any]) -> None:
     check(function, *_COUNTS)
+
+
+def one_of_two_with_keys(n: Tensor) -> Any:
+    seen, other = {1, 2}, {1: 2}
+    new, newer = seen, other
+    for i in range(int(n)):
+        if i % 2:
+            new, newer = set(seen), dict(other)
+            new.add(i)
+            newer[i] = 3
+        elif i > 2:
+            new.add(-i)
+            seen = new
+            other = newer
+    return new is seen, newer is other, new is not seen
+
+
+def test_sets_and_dictionaries_by_two_names() -> None:
+    check(one_of_two_with_keys, *_COUNTS)
 
 
 def test_a_list_gets_wider_by_another_name() -> None:
