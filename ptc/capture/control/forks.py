@@ -399,6 +399,8 @@ def united(vm: ControlMachine, frame: Frame, outcomes: Sequence[Outcome]) -> Out
         try:
             merged[end] = Merger(vm, states).merge(frame, end)
         except Unmergeable as refused:
+            if end.kind == "yield":
+                vm.state.found.collected.add(frame.code)
             if end.kind != "at":
                 vm.lists.references.last_resort()
                 raise GraphBreak(

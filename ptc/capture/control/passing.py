@@ -7,16 +7,21 @@ frame, once the instruction has come to its end on the other ways.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import torch
+
+from ptc.capture.code.decode import Handler
 from ptc.capture.control.states import Exit, Outcome, Point, State, enter, take
 from ptc.capture.errors import GraphBreak, Raised
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.machine import RETURNED, YIELDED
 from ptc.capture.values.base import Value
+from ptc.capture.values.callables import BoundMethodValue
 from ptc.capture.values.choices import ChoiceValue
 from ptc.graph.control import Body, If, NumberKind, NumberVar, Raise
 
@@ -119,9 +124,38 @@ def caught_outside(vm: ControlMachine, frame: Frame, raised: Raised) -> bool:
     for outer in vm.frames:
         if outer is frame:
             return False
-        if outer.instructions[max(outer.ip - 1, 0)].handler is not None:
+        if _handles(outer):
             return True
     return False
+
+
+#: Context managers whose `__exit__` lets every exception through, and sets a state of torch alone.
+_LET_THROUGH = (
+    torch.no_grad, torch.enable_grad, torch.set_grad_enabled, torch.inference_mode, torch.autocast,
+    contextlib.nullcontext,
+)  # fmt: skip
+
+
+def _handles(frame: Frame) -> bool:
+    """Whether the frame does anything about an exception that its instruction raises. Leaving the
+    above is nothing: the program ends there."""
+    handler = frame.instructions[max(frame.ip - 1, 0)].handler
+    while handler is not None:
+        block = frame.instructions[handler.target : handler.target + 2]
+        if [one.opname for one in block] != ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]:
+            return True
+        left = frame.stack[handler.depth - 1]
+        if not isinstance(left, BoundMethodValue) or left.owner.cls not in _LET_THROUGH:
+            return True
+        handler = _handler_of_reraise(frame, handler.target)
+        if handler is not None:  # which gives back what was handled before
+            handler = _handler_of_reraise(frame, handler.target)
+    return False
+
+
+def _handler_of_reraise(frame: Frame, place: int) -> Handler | None:
+    """The handler around the first RERAISE from a place on."""
+    return next(i.handler for i in frame.instructions[place:] if i.opname == "RERAISE")
 
 
 def caught_within(vm: ControlMachine, caller: Instruction | None) -> tuple[type, ...]:

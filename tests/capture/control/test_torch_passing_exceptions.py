@@ -10,6 +10,9 @@ import pytest
 import torch
 from torch import nn
 
+from ptc.capture.api import capture_program
+from ptc.graph.control import ControlProgram
+from ptc.graph.control_printer import print_control
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check
 
@@ -360,3 +363,59 @@ def attempts(x: torch.Tensor) -> Any:
 def test_a_handler_inside_of_one_for_one_of_several_exceptions() -> None:
     rows = ([0.1, 2.0], [1.5, 2.0], [3.0, 20.0], [0.95, 200.0], [0.2, 1.0])
     check(attempts, *map(torch.tensor, rows))
+
+
+@torch.no_grad()
+def leaves_a_mode(x: Row) -> Any:
+    """Nothing catches what is raised: the modes that it leaves are no handlers."""
+    with torch.inference_mode(), contextlib.nullcontext():
+        values = x.tolist()
+        return [checked(v) for v in values], values[int(x[0])]
+
+
+def caught_behind_a_mode(x: Row) -> Any:
+    try:
+        with torch.no_grad():
+            return checked(x[0].item())
+    except ValueError as found:
+        return str(found)
+
+
+@contextlib.contextmanager
+def let_go() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as found:
+        print("let go", found)
+
+
+def let_go_behind_a_mode(x: Row) -> Any:
+    with let_go(), torch.no_grad():
+        return checked(x[0].item())
+    return "nothing"
+
+
+@pytest.mark.parametrize("program", [leaves_a_mode, caught_behind_a_mode, let_go_behind_a_mode])
+def test_exceptions_that_leave_a_mode_of_torch(program: Any) -> None:
+    check(program, *map(torch.tensor, ([1.0, 2.0], [-1.0, 2.0], [5.0, 1.0], [0.5, -2.0])))
+
+
+def _leaves_at_many_places(count: int) -> str:
+    @torch.no_grad()
+    def many(x: Row) -> Any:
+        found = []
+        for n, v in enumerate(x.tolist()):
+            if v > n:
+                raise ValueError(f"{n}: {v}")
+            if v < -n:
+                raise IndexError(str(n))
+            found.append(v)
+        return found
+
+    program = capture_program(many, (torch.zeros(count),))
+    assert isinstance(program, ControlProgram)
+    return print_control(program)
+
+
+def test_places_that_raise_are_not_followed_together() -> None:
+    assert len(_leaves_at_many_places(24)) < 2.5 * len(_leaves_at_many_places(12))
