@@ -77,8 +77,8 @@ def library(case: Case, folder: Path, *, check: bool = False) -> list[Call]:
     return observe(case, artifact.load(), lambda: None, name_of_reported)
 
 
-def interpreted(case: Case, *, branch_on_sizes: bool = False) -> list[Call]:
-    """The calls of the captured program, by the interpreter that defines its meaning."""
+def captured(case: Case, *, branch_on_sizes: bool = False) -> ControlProgram:
+    """The case's program, verified."""
     with logging_at(logging.INFO):
         program = capture_program(
             case.make(),
@@ -88,11 +88,19 @@ def interpreted(case: Case, *, branch_on_sizes: bool = False) -> list[Call]:
         )
     assert isinstance(program, ControlProgram), "data decides nothing"
     verify_control(program, every_path=False)
-    names = [i.name for i in program.inputs if i.kind in (InputKind.USER, InputKind.SCALAR)]
+    return program
+
+
+def interpreted(
+    case: Case, program: ControlProgram | None = None, *, branch_on_sizes: bool = False
+) -> list[Call]:
+    """The calls of the captured program, by the interpreter that defines its meaning."""
+    given = program or captured(case, branch_on_sizes=branch_on_sizes)
+    names = [i.name for i in given.inputs if i.kind in (InputKind.USER, InputKind.SCALAR)]
     kept: dict[str, Any] = {}
 
     def call(*args: Any) -> Any:
-        return run_structured(program, dict(zip(names, args, strict=True)), kept)
+        return run_structured(given, dict(zip(names, args, strict=True)), kept)
 
     return observe(case, call, lambda: None, name_of_reported)
 

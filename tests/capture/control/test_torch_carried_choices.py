@@ -10,9 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.capture.control.checking import check
-from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, library
+from tests.capture.control.checking import Together, check
 
 ROWS = [
     torch.tensor(row)
@@ -129,7 +127,10 @@ def lists(x: Tensor) -> Any:
     return list_of_one_way(x), list_of_tensors_of_one_way(x)
 
 
-@pytest.mark.parametrize("program", [numbers, lists, cached_or_not], ids=lambda p: p.__name__)
+BUILT = [numbers, lists, cached_or_not]
+TOGETHER = Together.of(BUILT, *ROWS)
+
+
+@pytest.mark.parametrize("program", BUILT, ids=lambda p: p.__name__)
 def test_libraries(program: Any, tmp_path: Path) -> None:
-    case = Case(program.__name__, lambda: program, tuple((row,) for row in ROWS))
-    compare(eager(case), library(case, tmp_path))
+    TOGETHER.check_library(program, tmp_path)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.capture.control.checking import check
+from tests.capture.control.checking import Together, check
 from tests.zoo.case import Case
 from tests.zoo.harness import compare, eager, interpreted, library
 
@@ -193,15 +193,21 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+BUILT = [beams, seen, of_several_kinds, nested, mixed, taken_out]
+TOGETHER = Together.of(BUILT, *ROWS)
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_long_keys(program: Any) -> None:
-    check(program, *ROWS)
+    if program in BUILT:
+        TOGETHER.check(program)
+    else:
+        check(program, *ROWS)
 
 
-@pytest.mark.parametrize("program", [beams, seen, of_several_kinds, nested, mixed, taken_out])
+@pytest.mark.parametrize("program", BUILT)
 def test_long_keys_in_libraries(program: Any, tmp_path: Path) -> None:
-    case = Case(program.__name__, lambda: program, tuple((row,) for row in ROWS))
-    compare(eager(case), library(case, tmp_path))
+    TOGETHER.check_library(program, tmp_path)
 
 
 class Kept(torch.nn.Module):

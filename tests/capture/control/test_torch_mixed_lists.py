@@ -11,9 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.capture.control.checking import check
-from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, library
+from tests.capture.control.checking import Together
 
 _ROWS = (
     torch.tensor([0.9, -1.0, 2.0, 0.0, 0.25, 3.0]),
@@ -132,14 +130,16 @@ _PROGRAMS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
+_TOGETHER = Together.of(_PROGRAMS, *_ROWS)
+
+
 @pytest.mark.parametrize("function", _PROGRAMS)
 def test_elements_of_several_types(function: Callable[..., Any]) -> None:
-    check(function, *_ROWS)
+    _TOGETHER.check(function)
 
 
 @pytest.mark.parametrize("function", _PROGRAMS)
 def test_elements_of_several_types_in_libraries(
     function: Callable[..., Any], tmp_path: Path
 ) -> None:
-    case = Case(function.__name__, lambda: function, tuple((one,) for one in _ROWS))
-    compare(eager(case), library(case, tmp_path))
+    _TOGETHER.check_library(function, tmp_path)

@@ -13,9 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.capture.control.checking import check
-from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, library
+from tests.capture.control.checking import Together
 
 _COUNTS = tuple(torch.tensor(n) for n in (4, 2, 1, 0))
 
@@ -381,14 +379,15 @@ _PROGRAMS: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("function", "inputs"), _PROGRAMS)
-def test_objects(function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
-    check(function, *inputs)
+_TOGETHER = Together(_PROGRAMS)
+_FUNCTIONS = [function for function, _ in _PROGRAMS]
 
 
-@pytest.mark.parametrize(("function", "inputs"), _PROGRAMS)
-def test_objects_in_libraries(
-    function: Callable[..., Any], inputs: tuple[Any, ...], tmp_path: Path
-) -> None:
-    case = Case(function.__name__, lambda: function, tuple((one,) for one in inputs))
-    compare(eager(case), library(case, tmp_path))
+@pytest.mark.parametrize("function", _FUNCTIONS)
+def test_objects(function: Callable[..., Any]) -> None:
+    _TOGETHER.check(function)
+
+
+@pytest.mark.parametrize("function", _FUNCTIONS)
+def test_objects_in_libraries(function: Callable[..., Any], tmp_path: Path) -> None:
+    _TOGETHER.check_library(function, tmp_path)

@@ -13,9 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.capture.control.checking import check
-from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, library
+from tests.capture.control.checking import Together, check
 
 _ROWS = (
     torch.tensor([[0.9, 1, 2], [0.2, 3, 4], [0.7, 5, 6], [0.95, 7, 8]]),
@@ -180,17 +178,18 @@ _PROGRAMS: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("function", "inputs"), _PROGRAMS)
-def test_records(function: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
-    check(function, *inputs)
+_TOGETHER = Together(_PROGRAMS)
+_FUNCTIONS = [function for function, _ in _PROGRAMS]
 
 
-@pytest.mark.parametrize(("function", "inputs"), _PROGRAMS)
-def test_records_in_libraries(
-    function: Callable[..., Any], inputs: tuple[Any, ...], tmp_path: Path
-) -> None:
-    case = Case(function.__name__, lambda: function, tuple((one,) for one in inputs))
-    compare(eager(case), library(case, tmp_path))
+@pytest.mark.parametrize("function", _FUNCTIONS)
+def test_records(function: Callable[..., Any]) -> None:
+    _TOGETHER.check(function)
+
+
+@pytest.mark.parametrize("function", _FUNCTIONS)
+def test_records_in_libraries(function: Callable[..., Any], tmp_path: Path) -> None:
+    _TOGETHER.check_library(function, tmp_path)
 
 
 @dataclass
@@ -278,11 +277,12 @@ def of_any_kind(x: torch.Tensor) -> Any:
     return found
 
 
+_ROW = torch.tensor([2.5, 0.5, -0.5, -1.5])
+_OF_SOME_KIND = Together.of((perhaps_one_more, of_any_kind), _ROW, -_ROW, _ROW * 0, _ROW - 2)
+
+
 @pytest.mark.parametrize("function", [perhaps_one_more, of_any_kind])
 def test_elements_of_kinds_that_there_may_be_none_of(
     function: Callable[..., Any], tmp_path: Path
 ) -> None:
-    row = torch.tensor([2.5, 0.5, -0.5, -1.5])
-    inputs = tuple((one,) for one in (row, -row, row * 0, row - 2))
-    case = Case(function.__name__, lambda: function, inputs)
-    compare(eager(case), library(case, tmp_path))
+    _OF_SOME_KIND.check_library(function, tmp_path)

@@ -12,10 +12,10 @@ from torch import nn
 from ptc.capture.api import capture_program
 from ptc.graph.control import ControlProgram
 from ptc.support.diagnostics import CompileError
-from tests.capture.control.checking import check, run
+from tests.capture.control.checking import Together, check, run
 from tests.graph.structured import run_structured
 from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, interpreted, library
+from tests.zoo.harness import compare, eager, interpreted
 
 UP, DOWN = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([-1.0, -2.0, -3.0, -4.0])
 MIXED = torch.tensor([1.0, -2.0, 3.0, -4.0])
@@ -237,9 +237,10 @@ def test_a_write_is_seen_by_the_view_that_it_is(program: Any) -> None:
 
 
 def test_a_library_writes_to_the_view_that_it_is(tmp_path: Path) -> None:
-    for program in (views_of_one, views_of_two, a_view_or_a_new_one, whole_ones):
-        case = Case(program.__name__, lambda program=program: program, tuple((p,) for p in PARTS))
-        compare(eager(case), library(case, tmp_path))
+    programs = (views_of_one, views_of_two, a_view_or_a_new_one, whole_ones)
+    together = Together.of(programs, *PARTS)
+    for program in programs:
+        together.check_library(program, tmp_path)
 
 
 def carried(x: torch.Tensor) -> Any:

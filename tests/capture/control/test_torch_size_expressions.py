@@ -12,9 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.capture.control.checking import check
-from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, library
+from tests.capture.control.checking import Together
 
 _ROWS = (
     torch.tensor([1.0, -2.0, 3.0, 0.5, 2.0]),
@@ -115,12 +113,14 @@ _PROGRAMS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
+_TOGETHER = Together.of(_PROGRAMS, *_ROWS)
+
+
 @pytest.mark.parametrize("function", _PROGRAMS)
 def test_expressions(function: Callable[..., Any]) -> None:
-    check(function, *_ROWS)
+    _TOGETHER.check(function)
 
 
 @pytest.mark.parametrize("function", _PROGRAMS)
 def test_expressions_in_libraries(function: Callable[..., Any], tmp_path: Path) -> None:
-    case = Case(function.__name__, lambda: function, tuple((one,) for one in _ROWS))
-    compare(eager(case), library(case, tmp_path))
+    _TOGETHER.check_library(function, tmp_path)

@@ -13,9 +13,7 @@ import torch
 from ptc.capture.api import capture_program
 from ptc.graph.control_printer import print_control
 from ptc.support.diagnostics import CompileError
-from tests.capture.control.checking import check, run
-from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, library
+from tests.capture.control.checking import Together, check, run
 
 ROWS = [
     torch.tensor(row)
@@ -214,10 +212,13 @@ def everything(x: Row) -> Any:
     return *found, compared(x), methods(x), widths(x), numbers(x), kept_as_it_was(x), more
 
 
-@pytest.mark.parametrize("function", [everything, structures, raised], ids=lambda f: f.__name__)
+BUILT = (everything, structures, raised)
+TOGETHER = Together.of(BUILT, *ROWS)
+
+
+@pytest.mark.parametrize("function", BUILT, ids=lambda f: f.__name__)
 def test_libraries(function: Callable[..., Any], tmp_path: Path) -> None:
-    case = Case(function.__name__, lambda: function, tuple((row,) for row in ROWS))
-    compare(eager(case), library(case, tmp_path))
+    TOGETHER.check_library(function, tmp_path)
 
 
 def test_the_printed_program_runs() -> None:
