@@ -42,7 +42,10 @@ def stop_token(results: list[list[int]]) -> int:
     return max(range(512), key=lambda t: sum(t in tokens[2:-2] for tokens in results))
 
 
-@pytest.mark.parametrize("name", ["generate_llama", "generate_gpt"])
+# The other model is compiled, compared and run by tests/cli/test_documents.py.
+@pytest.mark.parametrize(
+    "name", ["generate_llama", pytest.param("generate_gpt", marks=pytest.mark.slow)]
+)
 def test_a_library_generates_what_eager_generates(name: str, tmp_path: Path) -> None:
     model = generator(name)
     with torch.no_grad():

@@ -37,9 +37,14 @@ def build(build_folder: Path, march: str) -> Builder:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Large sources for the baseline target take long to build: with `-m slow`."""
+    """Large sources take long to build: with `-m slow` for the baseline target, and for sizes known
+    at compile time on any but the machine's own. Kernels for any sizes run on both by default."""
     large = ("test_conv", "test_gemm")
     for item in items:
         spec = getattr(item, "callspec", None)
-        if spec and spec.params.get("march") == "x86-64" and item.path.stem in large:
+        if spec is None or item.path.stem not in large:
+            continue
+        march = spec.params.get("march")
+        known = {"static", "convolutions"} & set(getattr(item, "fixturenames", ()))
+        if march == "x86-64" or (march == "x86-64-v3" and known):
             item.add_marker(pytest.mark.slow)
