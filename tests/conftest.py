@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -46,6 +48,17 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PTC_CACHE_DIR"] = str(config.cache.mkdir("ptc"))
     # Two threads a process keep several test processes on one small machine from thrashing.
     os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are kept to the end: passes over them find no garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

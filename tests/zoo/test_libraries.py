@@ -18,7 +18,7 @@ from tests.zoo.catalog import SAMPLE, cases
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-LARGE = frozenset({"tiny_generator", "nms"})
+LARGE = frozenset({"tiny_generator", "nms", "command_patterns"})
 
 
 def _parameters(quick: frozenset[str]) -> list[Any]:
