@@ -187,7 +187,10 @@ class Mixed(nn.Module):
         return mixed, line, back, torch.fft.hfft(torch.fft.ihfft(x)), torch.fft.fftshift(x)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+# tests/runtime/test_fft.py and the operators' samples have transforms of both types by default.
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, pytest.param(torch.float64, marks=pytest.mark.slow)]
+)
 def test_transforms(tmp_path: Path, dtype: torch.dtype) -> None:
     model = Mixed()
     calls = [(torch.randn(b, n, dtype=dtype),) for b, n in ((3, 34), (2, 16), (6, 45), (38, 2))]
