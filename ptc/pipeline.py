@@ -209,7 +209,8 @@ class _Log:
 
 
 def build_library(entries: Sequence[EntryRequest], options: BuildOptions) -> BuildReport | None:
-    """Compile entries that share weights into one library with header and manifest.
+    """Compile entries that share weights, by their names, into one library with header and
+    manifest.
 
     Every output is compared with eager before anything is written, unless `check` is off. Returns
     None when `stop_after` ends the run early. Raises CompileError; PTC-A030 when an output differs.
@@ -437,8 +438,22 @@ def _stage_library(
 
 
 def _weight_tensors(compiled: Sequence[AnyCompiled]) -> dict[str, torch.Tensor]:
-    """The model's tensors by the names that the library has for them."""
-    return {name: tensor for entry in compiled for name, tensor in entry.tensors()}
+    """The model's tensors by the names that the library has for them. Raises ValueError where two
+    entries have different ones by one name."""
+    found: dict[str, torch.Tensor] = {}
+    for name, tensor in (pair for entry in compiled for pair in entry.tensors()):
+        known = found.setdefault(name, tensor)
+        if known.data_ptr() != tensor.data_ptr() and not _is_equal(known, tensor):
+            raise ValueError(f"two entries have different tensors called {name}")
+    return found
+
+
+def _is_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors have the same content, to the bit."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    mine, its = (t.contiguous().flatten().view(torch.uint8) for t in (one, other))
+    return mine.equal(its)
 
 
 def _write_weights(

@@ -92,6 +92,15 @@ def test_an_entry_sees_what_another_writes(tmp_path):
         torch.testing.assert_close(loaded.entry("peek")(y), twin.peek(y))
 
 
+def test_entries_with_different_weights_by_one_name(tmp_path):
+    x = torch.randn(2, 3)
+    requests = [EntryRequest(name, nn.Linear(3, 3).eval(), (x,)) for name in ("one", "other")]
+    options = BuildOptions(output=tmp_path / "libtwo.so", name="two")
+    with pytest.raises(ValueError, match="different tensors called weight"):
+        build_library(requests, options)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("stage", STAGES[:-1])
 def test_stop_after_writes_no_library_but_dumps(tmp_path, stage):
     request = EntryRequest("forward", nn.Linear(3, 2).eval(), (torch.randn(1, 3),))
