@@ -115,6 +115,7 @@ class Merger:
         returned = self._optional([state.returned for state in states])
         handled = self._optional([state.handled for state in states])
         self._note_held(cells)
+        self._keep_notes(cells)
         leaves = [leaf for state in states for leaf in state.leaves]
         return State(cells, saved, returned, handled, self.began, leaves, self.pending)
 
@@ -133,6 +134,12 @@ class Merger:
         for value, _ in self.lists.taken.values():
             place = Place("attribute", value, "__class__")
             cells[place.key()] = (place, TakenList)
+
+    def _keep_notes(self, cells: dict[Hashable, tuple[Place, Any]]) -> None:
+        """What was noted of tensors that came of this merge holds beside what the arms noted."""
+        for key, (place, content) in list(cells.items()):
+            if place.kind == "dict" and self.vm.homes.is_note(place.owner):
+                cells[key] = (place, {**content, **place.read()})
 
     def _optional(self, values: list[Value | None]) -> Value | None:
         if all(value is None for value in values):
