@@ -100,6 +100,9 @@ class TorchMachine(Machine):
         """Whether gradients of a tensor may be recorded, which libraries never do."""
         return self.records_gradients and value.fake.requires_grad
 
+    def require_known_gradient(self, value: TensorValue, name: str) -> None:
+        """Before a program reads whether gradients of a tensor are recorded."""
+
     def has_history(self, value: TensorValue) -> bool:
         """Whether a call with this tensor is recorded for gradients, where the program runs."""
         return torch.is_grad_enabled() and value.fake.requires_grad
@@ -488,9 +491,8 @@ class TorchMachine(Machine):
 
     def hash_key(self, value: Value) -> Any:
         """Tensors hash by identity, by a method written in Python."""
-        if isinstance(value, TensorValue):
-            return value.hash_key(self)
-        return super().hash_key(value)
+        tensor = isinstance(value, TensorValue)
+        return value.hash_key(self) if tensor else super().hash_key(value)
 
     def instance_check(self, cls: type, value: Value) -> bool | None:
         if cls is torch.nn.Parameter:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from ptc.capture import alias_guards, shape_guards
+from ptc.capture import alias_guards, shape_guards, torch_state
 from ptc.capture.control.effects import qualified
 from ptc.capture.control.finish import finish
 from ptc.capture.control.forks import Dead
@@ -29,6 +29,7 @@ from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.exceptions import ExceptionValue
 from ptc.capture.values.torch_tensor import TensorValue
+from ptc.graph import transforms
 from ptc.graph.control import ControlProgram, NumberKind, NumberVar
 from ptc.graph.program import InputKind, ProgramInput
 
@@ -171,7 +172,7 @@ def _captured(
     finished: Callable[[M, Frame, A, Value | None], T],
 ) -> T:
     """Capture until nothing new is found that the program keeps from call to call."""
-    kept, work = Kept(), Work()
+    kept, work, levels = Kept(), Work(), transforms.depth()
     for _ in range(_MOST_CAPTURES):
         vm = machine(kept)
         vm.work = work
@@ -200,6 +201,8 @@ def _captured(
             kept = vm.state.finished()
         finally:
             vm.close()
+            transforms.leave_to(levels)
+            torch_state.restore(vm.state_on_entry)
     raise GraphBreak("PTC-B003", "the values that an attribute keeps from call to call have no end")
 
 

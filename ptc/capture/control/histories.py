@@ -9,12 +9,13 @@ there. So the whole computation between what is differentiated and what by must 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.fx
 
+from ptc.capture.control.tensors import keep_apart, storage
 from ptc.capture.errors import GraphBreak
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value
@@ -142,9 +143,72 @@ def _depends(vm: ControlMachine, value: TensorValue, seen: set[Any]) -> bool:
     return any(_depends(vm, earlier, seen) for earlier in _imported(vm, [node]))
 
 
+# -- whether gradients are recorded ---------------------------------------------------------------
+
+
+def note_merged_gradients(
+    vm: ControlMachine, result: TensorValue, sources: Sequence[TensorValue]
+) -> None:
+    """A fake tensor that stands for one of several does not say of which gradients are recorded."""
+    unsure = vm.homes.unsure
+    recorded = [one for one in sources if one.fake.requires_grad or one in unsure]
+    if recorded:
+        behind = (unsure.get(one, set[TensorValue]()) for one in recorded)
+        unsure.setdefault(result, {result}).update(*behind)
+
+
+def note_computed_gradients(
+    vm: ControlMachine, target: Any, args: Sequence[TensorValue], result: Value
+) -> None:
+    """What a call makes of such tensors is so as well."""
+    unsure = vm.homes.unsure
+    if not unsure or not torch.is_grad_enabled() or target in _CUTS or _only_alike(target):
+        return
+    given = [unsure[one] for one in args if one in unsure]
+    behind = set[TensorValue]().union(*given)
+    for value in _tensors(result) if given else ():
+        if value.fake.is_floating_point() or value.fake.is_complex():
+            unsure.setdefault(value, set()).update(behind)
+
+
+def note_written_gradients(vm: ControlMachine, value: TensorValue) -> None:
+    """A write has made gradients be recorded of a tensor: in an arm, of one that others have."""
+    if vm.arms:
+        for one in (value, vm.homes.base(value)):
+            vm.homes.unsure.setdefault(one, set())
+
+
+def _only_alike(target: Any) -> bool:
+    """Whether a call takes a tensor's shape or dtype, and none of what is in it."""
+    name = target if isinstance(target, str) else getattr(target, "__name__", "")
+    return name.endswith("_like") or name.startswith("new_")
+
+
+def require_known_gradient(vm: ControlMachine, value: TensorValue, name: str) -> None:
+    """Before a program reads whether gradients are recorded of a tensor: the arms of which one
+    gave it are kept apart, so that each use asks which it is. Refuses where there are no arms."""
+    unsure = vm.homes.unsure
+    behind = unsure.get(value)
+    if behind is None and unsure.get(vm.homes.base(value)) == set():
+        behind = set()  # a view of what an arm has written to
+    if behind is not None:
+        keep_apart(vm, [storage(merge.fake) for merge in behind])
+    elif value.fake.requires_grad or name == "grad_fn" or not vm.may_require_grad(value):
+        return
+    raise GraphBreak(
+        "PTC-B016",
+        f"{name} of a tensor that data decides is read",
+        "read it in each of the branches, or detach the tensors",
+    )
+
+
 class Histories(TorchMachine):
     """What a machine for several pieces asks of gradients."""
 
+    note_merged_gradients = note_merged_gradients
+    note_computed_gradients = note_computed_gradients
+    note_written_gradients = note_written_gradients
+    require_known_gradient = require_known_gradient
     has_history = has_history
     takes_requires_grad = takes_requires_grad
     require_whole_history = require_whole

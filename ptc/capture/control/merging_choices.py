@@ -65,10 +65,14 @@ class MergedChoices:
 
     def are_apart(self, tensors: Sequence[Value]) -> bool:
         """Whether tensors are not to be one variable: one of them is a view, which is written to by
-        what it would be a copy of."""
+        what it would be a copy of, or has gradients recorded, which is asked for."""
         vm = self._vm
-        apart = self.site in vm.state.known.apart
-        return apart and any(isinstance(one, TensorValue) and is_copied(vm, one) for one in tensors)
+        if self.site not in vm.state.known.apart:
+            return False
+        known = [one for one in tensors if isinstance(one, TensorValue)]
+        return any(
+            is_copied(vm, one) or one.fake.requires_grad or one in vm.homes.unsure for one in known
+        )
 
     def shared(self, values: list[Value]) -> list[Value]:
         """The arms' values with one alternative for those of a kind among theirs."""

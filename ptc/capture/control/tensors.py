@@ -44,9 +44,10 @@ class Homes:
     names inputs that the program writes to. `shares` says which storages may be the same one at run
     time, `copied` which are copies where Python has a view, or have such copies. `results` came of
     a merge, with the moment of it, and `merged` of which tensors; `sites` says at which place the
-    states of arms met that had them. `stale` are copies of views whose
-    base was written to since: no tensor any more that the program has. `awaited` says whom to tell
-    before a storage is written to.
+    states of arms met that had them. `unsure` are those of which data decides whether gradients are
+    recorded of them, with the merges that this comes of. `stale` are copies of views whose base was
+    written to since: no tensor any more that the program has. `awaited` says whom to tell before a
+    storage is written to.
     """
 
     def __init__(self) -> None:
@@ -60,12 +61,14 @@ class Homes:
         self.results: dict[int, int] = {}
         self.merged: dict[TensorValue, list[TensorValue]] = {}
         self.sites: dict[int, Hashable] = {}
+        self.unsure: dict[TensorValue, set[TensorValue]] = {}
         self.stale: dict[int, tuple[str, tuple[Location, ...]]] = {}
         self.awaited: dict[int, Callable[[], None]] = {}
 
     def clear(self) -> None:
         for table in (self.owner, self.variables, self.inputs, self.merged, self.sites):
             table.clear()
+        self.unsure.clear()
 
     def is_note(self, owner: Any) -> bool:
         """Whether this is a table of what holds of tensors that some path has."""
@@ -283,6 +286,7 @@ def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorV
     mine = storage(result.fake)
     vm.journal.put(homes.results, mine, now())
     homes.merged[result] = [*homes.merged.get(result, ()), *sources]
+    vm.note_merged_gradients(result, sources)
     for source in sources:
         its = storage(source.fake)
         if is_copied(vm, source):
@@ -302,7 +306,7 @@ def is_copied(vm: ControlMachine, source: TensorValue) -> bool:
     )
 
 
-def _keep_apart(vm: ControlMachine, copies: Sequence[int]) -> None:
+def keep_apart(vm: ControlMachine, copies: Sequence[int]) -> None:
     """Start again with what these are copies of kept apart, where the states of arms met: each use
     of one then asks which it is. Not in a function that calls itself, each call of which would have
     more of them."""
@@ -323,10 +327,15 @@ def recorded_call(
     """A tensor call, in the open block. Notes what it writes to."""
     tensors = _tensors((*args, *kwargs.values()))
     versions = [version(value) for value in tensors]
+    recorded = [value.fake.requires_grad for value in tensors]
     result = vm.plain_torch_call(op, target, args, kwargs)
-    for value, before in zip(tensors, versions, strict=True):
+    for value, before, had in zip(tensors, versions, recorded, strict=True):
         if version(value) != before:
+            if value.fake.requires_grad and not had:
+                vm.note_written_gradients(value)
+            vm.note_computed_gradients(target, tensors, value)
             _written(vm, value)
+    vm.note_computed_gradients(target, tensors, result)
     return result
 
 
@@ -384,7 +393,7 @@ def _copies(vm: ControlMachine, base: TensorValue) -> list[int]:
     lasting = any(homes.results[one] < began for one in copies)
     listed = not vm.lists.pools().isdisjoint(reached)
     if key in homes.results or lasting or listed:
-        _keep_apart(vm, copies)
+        keep_apart(vm, copies)
         raise _written_view(base.describe(), ())
     return copies
 
@@ -404,7 +413,7 @@ def require_current(vm: ControlMachine, value: TensorValue) -> None:
     """Refuse the use of a copy of a view whose base was written to."""
     stale = vm.homes.stale.get(storage(value.fake))
     if stale is not None:
-        _keep_apart(vm, [storage(value.fake)])
+        keep_apart(vm, [storage(value.fake)])
         raise _written_view(*stale)
 
 

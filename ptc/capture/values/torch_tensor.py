@@ -122,8 +122,8 @@ class TensorValue(Instance):
 
     def attribute(self, vm: TorchMachine, name: str) -> Value | None:  # type: ignore[override]
         if name in _FACTS:
-            if name in _OF_GRADIENTS and not self.fake.requires_grad and vm.may_require_grad(self):
-                raise GraphBreak("PTC-B016", f"{name} of a tensor that data decides is read")
+            if name in _OF_GRADIENTS:
+                vm.require_known_gradient(self, name)
             return ConstantValue(getattr(self.fake, name))
         if name == "shape":
             return vm.shape_value(self)
@@ -134,6 +134,7 @@ class TensorValue(Instance):
         if name == "grad":
             return self._grad(vm)
         if name == "grad_fn":
+            vm.require_known_gradient(self, name)
             if not self.fake.requires_grad or self.fake.is_leaf:
                 return ConstantValue(None)
             raise GraphBreak("PTC-B016", "grad_fn of a tensor computed in the graph is read")
