@@ -42,12 +42,13 @@ class Homes:
     `owner` is the first tensor known of each storage, `variables` holds the ones in a variable,
     `inputs` are the program's own inputs in order, `numbers` those of them that are ints. `written`
     names inputs that the program writes to. `shares` says which storages may be the same one at run
-    time, `copied` which are copies where Python has a view, or have such copies. `results` came of
-    a merge, with the moment of it, and `merged` of which tensors; `sites` says at which place the
-    states of arms met that had them. `unsure` are those of which data decides whether gradients are
-    recorded of them, with the merges that this comes of. `stale` are copies of views whose base was
-    written to since: no tensor any more that the program has. `awaited` says whom to tell before a
-    storage is written to.
+    time, `copied` which are copies where Python has a view, or have such copies: `copies` of which
+    others one may be a copy, `names` which it may be itself. `results` came of a merge, with the
+    moment of it, and `merged` of which tensors; `sites` says at which place the states of arms met
+    that had them. `unsure` are those of which data decides whether gradients are recorded of them,
+    with the merges that this comes of. `stale` are copies of views whose base was written to since:
+    no tensor any more that the program has. `awaited` says whom to tell before a storage is written
+    to.
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,8 @@ class Homes:
         self.written: dict[str, None] = {}
         self.shares: dict[int, set[int]] = {}
         self.copied: dict[int, str] = {}
+        self.copies: dict[int, set[int]] = {}
+        self.names: dict[int, set[int]] = {}
         self.results: dict[int, int] = {}
         self.merged: dict[TensorValue, list[TensorValue]] = {}
         self.sites: dict[int, Hashable] = {}
@@ -69,6 +72,24 @@ class Homes:
         for table in (self.owner, self.variables, self.inputs, self.merged, self.sites):
             table.clear()
         self.unsure.clear()
+
+    def one_of(self, key: int) -> set[int]:
+        """The storages that one may be at run time."""
+        reached, rest = {key}, [key]
+        while rest:
+            new = self.names.get(rest.pop(), set()) - reached
+            reached |= new
+            rest += new
+        return reached
+
+    def has_copies(self, key: int) -> bool:
+        """Whether a storage may be a copy of a view, or there may be copies of views of it."""
+        mine = self.one_of(key)
+        return any(
+            copy in mine or not mine.isdisjoint(self.one_of(source))
+            for copy, sources in self.copies.items()
+            for source in sources
+        )
 
     def is_note(self, owner: Any) -> bool:
         """Whether this is a table of what holds of tensors that some path has."""
@@ -292,6 +313,9 @@ def may_share(vm: ControlMachine, result: TensorValue, sources: Sequence[TensorV
         if is_copied(vm, source):
             homes.copied[mine] = source.describe()
             homes.copied[its] = result.describe()
+            homes.copies.setdefault(mine, set()).add(its)
+        else:
+            homes.names.setdefault(mine, set()).add(its)
         homes.shares.setdefault(mine, set()).add(its)
         homes.shares.setdefault(its, set()).add(mine)
 
@@ -370,7 +394,7 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
             homes.awaited[one]()
     if partners is None:
         return
-    if any(k in homes.copied for k in (key, *partners)):
+    if any(k in homes.copied for k in (key, *partners)) or homes.has_copies(key):
         for copy in _copies(vm, base):
             vm.journal.put(homes.stale, copy, (base.describe(), vm.stack_locations()))
     vm.journal.replace_dict(vm.items, {})  # what was read may be of the tensor by another name

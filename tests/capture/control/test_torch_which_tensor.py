@@ -110,3 +110,45 @@ def recorded_by_a_write(x: Tensor) -> Any:
 def test_whether_gradients_are_recorded_is_not_guessed(program: Any) -> None:
     with pytest.raises(CompileError, match="PTC-B016"):
         run(program, ROWS[0])
+
+
+def columns(x: Tensor) -> Tensor:
+    y = torch.stack([x, x])[:, x > 0]
+    for column in y.unbind(-1):
+        column.add_(1)
+    return y
+
+
+def first_row(x: Tensor) -> Tensor:
+    y = torch.stack([x, x], 1)[x > 0]
+    row = next(iter(y.unbind(0)), None)
+    if row is not None:
+        row.fill_(3)
+    return y
+
+
+def rows_or_copies(x: Tensor) -> Tensor:
+    y, rows = torch.stack([x, x], 1)[x > 0], []
+    for i in range(len(y)):
+        rows.append(y[i] if i % 2 else y[i].clone())
+    for row in rows:
+        row += 1
+    return y
+
+
+@pytest.mark.parametrize("program", [columns, first_row, rows_or_copies])
+def test_parts_in_lists_of_any_length_are_not_written_to(program: Any) -> None:
+    with pytest.raises(CompileError, match="PTC-B018"):
+        run(program, ROWS[0])
+
+
+def test_rows_in_hand_are_written_to() -> None:
+    def rows(x: Tensor) -> Any:
+        y = torch.stack([x, x], 1)[x > 0]
+        z = y * 2
+        for i, (one, other) in enumerate(zip(y, z, strict=True)):
+            one.add_(other).mul_(i)
+            other.zero_()
+        return y, z
+
+    check(rows, *ROWS)
