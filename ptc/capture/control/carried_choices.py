@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import lists, strings
+from ptc.capture.control import identities, lists, strings
 from ptc.capture.control.carried_lists import CarriedLists, Uncarriable
 from ptc.capture.control.handles import (
     HandleValue,
@@ -263,6 +263,7 @@ class CarriedChoices:
         ]
         result = vm.new_tensor(shape, value.fake.dtype, value.fake.device)
         vm.may_share(result, [value])
+        identities.new_number(vm, result)
         return result
 
 

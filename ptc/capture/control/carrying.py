@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
-from ptc.capture.control import entries, lists, strings
+from ptc.capture.control import entries, identities, lists, strings
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.carried_choices import MOST_PEELED, CarriedChoices, lasting
 from ptc.capture.control.carried_entries import CarriedEntries
@@ -101,6 +101,7 @@ class Carried:
                     self.vm.writer.add(item)
                 if isinstance(item, Bind):
                     bound.add(item.symbol)
+        identities.enter_iteration(self.vm)
 
     def _binds(self, form: Value) -> list[Item]:
         """What gives the sizes of carried tensors values."""
@@ -162,10 +163,7 @@ class Carried:
             value = content if isinstance(content, Value) else ConstantValue(content)
             return [(form.var, lambda: operand(vm, value))]
         if isinstance(form, TensorValue):
-            source = content
-            if vm.tensor_home(form) is None:
-                return []
-            return [(vm.variable(form), lambda: vm.tensor_variable(source, dense=True))]
+            return self._tensor_pairs(form, content)
         if isinstance(form, TupleValue):
             parts = zip(form.items, content.items, strict=True)
             return [pair for mine, its in parts for pair in self._pairs(mine, its)]
@@ -180,6 +178,18 @@ class Carried:
         if isinstance(form, TextValue) and form.var is not None:
             return [(form.var, lambda: vm.text_variable(content))]
         return []
+
+    def _tensor_pairs(self, form: TensorValue, content: Any) -> list[tuple[Var, Callable[[], Any]]]:
+        vm = self.vm
+        if vm.tensor_home(form) is None:
+            return []
+        pairs: list[tuple[Var, Callable[[], Any]]] = [
+            (vm.variable(form), lambda: vm.tensor_variable(content, dense=True))
+        ]
+        which = vm.homes.identities.numbers.get(form)
+        if which is not None:
+            pairs.append((which, lambda: identities.number_of(vm, content)))
+        return pairs
 
     # -- growing -------------------------------------------------------------------------------
 
@@ -209,7 +219,9 @@ class Carried:
         """What a location gets at the end of an iteration it has in the next one."""
         if form is content:
             return
-        if isinstance(form, TupleValue) and isinstance(content, TupleValue):
+        if isinstance(form, TensorValue) and isinstance(content, TensorValue):
+            identities.note_sources(self.vm, form, [content])
+        elif isinstance(form, TupleValue) and isinstance(content, TupleValue):
             for mine, its in zip(form.items, content.items, strict=False):
                 self._note_alias(mine, its)
         elif isinstance(form, lists.DataListValue) and lists.is_list(content):
@@ -440,6 +452,7 @@ class Carried:
         result = vm.new_tensor(shape, now.fake.dtype, now.fake.device)
         vm.variable(result)
         vm.may_share(result, [now, left])
+        identities.new_number(vm, result)
         return result
 
     def _least(self, left: Any) -> int:

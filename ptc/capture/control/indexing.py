@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control import lists
+from ptc.capture.control import identities, lists
 from ptc.capture.control.arithmetic import computed, int_range
 from ptc.capture.control.data_keys import HeldByKeys
 from ptc.capture.control.handles import handle_of, one_class
@@ -173,6 +173,8 @@ def same_object(vm: ControlMachine, one: Value, other: Value) -> bool | None:
     if isinstance(one, HeldByKeys) and isinstance(other, HeldByKeys) and one.cls is other.cls:
         one, other = one.key_list, other.key_list  # each dictionary or set has its own
     found = lists.one_list(vm, one, other)
+    if found is None:
+        found = identities.same_tensor(vm, one, other)
     return same_number(vm, one, other) if found is None else found
 
 

@@ -70,7 +70,8 @@ class Kept:
     place where they are made, whether all lists in lists are references, whether lists have
     elements of several kinds, classes whose objects are in a store, with what they have by each
     name, places that make dictionaries which are in one, and places where tensors of arms that meet
-    are kept apart, as writing to one writes to what it is a view of. `found` counts forms, elements
+    are kept apart, as writing to one writes to what it is a view of, and whether tensors have
+    numbers, for `is`. `found` counts forms, elements
     and such places."""
 
     forms: dict[Hashable, Choice] = field(default_factory=dict[Hashable, Choice])
@@ -90,6 +91,7 @@ class Kept:
     )
     records: dict[Hashable, RecordClass] = field(default_factory=dict[Hashable, RecordClass])
     apart: set[Hashable] = field(default_factory=set[Hashable])
+    identities: bool = False
     found: int = 0
 
     def learn(self, site: Hashable, element: Element | None) -> bool:
@@ -108,6 +110,10 @@ class Kept:
         self.apart |= sites
         self.found += new
         return new
+
+    def learn_identities(self) -> None:
+        self.identities = True
+        self.found += 1
 
     def learn_class(self, klass: type) -> None:
         """Objects of a class are in a store."""
@@ -160,7 +166,7 @@ class Kept:
             set(self.resumed), set(self.undriven), dict(self.splits), dict(self.elements),
             self.by_reference, self.mixed,
             {klass: dict(known) for klass, known in self.stores.items()}, dict(self.records),
-            set(self.apart), self.found,
+            set(self.apart), self.identities, self.found,
         )  # fmt: skip
 
 

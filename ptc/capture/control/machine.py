@@ -516,7 +516,7 @@ class ControlMachine(Histories):
         return list_methods.extended(self, target, self.settle(values))
 
     def hash_key(self, value: Value) -> Any:
-        return super().hash_key(self.settle(value))
+        return super().hash_key(operands.key(self, value))
 
     def present(self, value: Value) -> Value | None:
         settled = self.settle(value) if may_be_missing(value) else value

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
-from ptc.capture.control import entries, lists
+from ptc.capture.control import entries, identities, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.handles import handle_of, one_class
 from ptc.capture.control.list_rows import TakenList
@@ -418,6 +418,9 @@ class Merger:
         self.pending += vm.bindings(target)
         vm.may_share(result, values)
         vm.homes.sites[storage(result.fake)] = self.choices.site
+        which = identities.new_number(vm, result)
+        for number, value in enumerate(values if which is not None else ()):
+            self._assign(number, which, lambda value=value: identities.number_of(vm, value))  # type: ignore[arg-type]
         return result
 
     def _size(self, sizes: list[Any]) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import lists
+from ptc.capture.control import identities, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.handles import (
     Kind,
@@ -21,7 +21,7 @@ from ptc.capture.control.handles import (
 from ptc.capture.control.merging_lists import MergedLists
 from ptc.capture.control.numbers_among import NOTHING, is_of
 from ptc.capture.control.states import State, facts_of
-from ptc.capture.control.tensors import is_copied, storage
+from ptc.capture.control.tensors import WHOLLY, is_copied, storage
 from ptc.capture.control.variables import inside_arm
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue, alternatives_of
@@ -67,6 +67,8 @@ class MergedChoices:
         """Whether tensors are not to be one variable: one of them is a view, which is written to by
         what it would be a copy of, or has gradients recorded, which is asked for."""
         vm = self._vm
+        if (WHOLLY, self.site) in vm.state.known.apart:
+            return True
         if self.site not in vm.state.known.apart:
             return False
         known = [one for one in tensors if isinstance(one, TensorValue)]
@@ -257,6 +259,9 @@ class JoinedEnds:
         self._give(ends, vm.variable(result), lambda one: vm.tensor_variable(one, dense=True))
         vm.may_share(result, values)
         vm.homes.sites[storage(result.fake)] = self._site
+        which = identities.new_number(vm, result)
+        if which is not None:
+            self._give(ends, which, lambda one: identities.number_of(vm, one))
         return result
 
     def _size(self, ends: Sequence[End], sizes: Sequence[Any]) -> Any:

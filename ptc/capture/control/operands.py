@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ptc.capture.builtins_table.core import class_list
 from ptc.capture.code import Instruction
-from ptc.capture.control import arithmetic
+from ptc.capture.control import arithmetic, identities
 from ptc.capture.control.questions import Which
+from ptc.capture.control.tensors import keep_apart, storage
+from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import NULL, Value
@@ -26,6 +28,7 @@ from ptc.capture.values.containers import ListValue, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
 from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import Assign, Body, NumberKind, NumberVar, Switch
 
 if TYPE_CHECKING:
@@ -157,7 +160,11 @@ def _prepare_identity(vm: ControlMachine, frame: Frame) -> None:
         left, right = right, left
     if not isinstance(left, ChoiceValue):
         return
-    if isinstance(right, ChoiceValue):
+    by_data = isinstance(right, ChoiceValue) or any(
+        identities.decided_by_data(vm, one, right)  # type: ignore[arg-type]
+        for one in left.alternatives
+    )
+    if by_data:
         frame.stack[-2:] = [vm.settle(frame.stack[-2]), vm.settle(frame.stack[-1])]  # type: ignore[arg-type]
         return
     true = frozenset(
@@ -222,6 +229,20 @@ def is_instance(vm: ControlMachine, choice: ChoiceValue, info: Value) -> Value |
         if one is not MISSING and issubclass(one.cls, tuple(classes))
     )
     return member(vm, choice, true)
+
+
+def key(vm: ControlMachine, value: Value) -> Value:
+    """What a dictionary or set knows a value by its identity by: tensors of arms that meet are kept
+    apart, so that it is one of them that is asked for."""
+    value = vm.settle(value)
+    if isinstance(value, TensorValue) and value in vm.homes.merged:
+        keep_apart(vm, [storage(one.fake) for one in identities.may_be(vm, value)], wholly=True)
+        raise GraphBreak(
+            "PTC-B018",
+            f"{value.describe()}, of which data decides which it is, is a key or in a set",
+            "use a number or string that says which it is",
+        )
+    return value
 
 
 def settled_within(vm: ControlMachine, value: Value) -> Value:

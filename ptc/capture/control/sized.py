@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ptc.capture.control.arithmetic import operand
+from ptc.capture.control.tensors import version
 from ptc.capture.errors import GraphBreak
 from ptc.capture.polyfills import torch_functions
 from ptc.capture.values.base import Value
@@ -51,13 +52,15 @@ def of_data(
     op: str,
     args: tuple[TensorValue | Operand | None, ...],
     shapes: Callable[[torch.SymInt], list[tuple[list[Any], torch.dtype]]],
+    *,
+    own: bool = True,
 ) -> list[TensorValue]:
     """The results of an operator of the runtime; `shapes` gives shape and dtype of each, from the
-    number of elements."""
+    number of elements. `own`: the program gets them, and new ones each time."""
     key = (op, tuple(_identity(vm, arg) for arg in args))
     known = vm.sized.get(key)
-    if known is not None:
-        return known
+    if known is not None and all(one.first_version == version(one) for one in known):
+        return [vm.call_method(one, "clone", []) for one in known] if own else known  # type: ignore[misc]
     device = next(arg.fake.device for arg in args if isinstance(arg, TensorValue))
     results = [vm.new_tensor(shape, dtype, device) for shape, dtype in shapes(vm.new_size())]
     given = tuple(
@@ -86,10 +89,10 @@ def _is(value: Value | None, wanted: Any, default: Any) -> bool:
     return (default if value is None else value.constant()) == wanted
 
 
-def positions(vm: ControlMachine, x: TensorValue) -> TensorValue:
+def positions(vm: ControlMachine, x: TensorValue, *, own: bool = True) -> TensorValue:
     """`x.nonzero()`: (count, rank) int64."""
     rank = x.fake.dim()
-    return of_data(vm, "nonzero", (x,), lambda n: [([n, rank], torch.int64)])[0]
+    return of_data(vm, "nonzero", (x,), lambda n: [([n, rank], torch.int64)], own=own)[0]
 
 
 def _nonzero(vm: ControlMachine, given: Arguments) -> Value | None:
@@ -237,7 +240,7 @@ def _masked_key(vm: ControlMachine, target: Any, args: list[Value]) -> Value | N
         if _is_mask(part):
             mask: Any = part
             rank = mask.fake.dim()
-            found += _columns(vm, positions(vm, mask), rank)
+            found += _columns(vm, positions(vm, mask, own=False), rank)
         else:
             found.append(part)
     return vm.torch_call("call_function", target, [args[0], TupleValue(found), *args[2:]], {})

@@ -13,6 +13,7 @@ import torch
 import torch.fx
 
 from ptc.capture.control.arithmetic import arithmetic
+from ptc.capture.control.identities import Identities
 from ptc.capture.control.states import Restart
 from ptc.capture.errors import GraphBreak
 from ptc.capture.fakes import known_number
@@ -33,6 +34,7 @@ from ptc.support.diagnostics import Location
 if TYPE_CHECKING:
     from ptc.capture.control.machine import ControlMachine
 
+WHOLLY = "wholly"  # of places where all tensors are kept apart
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT)
 
 
@@ -64,6 +66,7 @@ class Homes:
         self.results: dict[int, int] = {}
         self.merged: dict[TensorValue, list[TensorValue]] = {}
         self.sites: dict[int, Hashable] = {}
+        self.identities = Identities()
         self.unsure: dict[TensorValue, set[TensorValue]] = {}
         self.stale: dict[int, tuple[str, tuple[Location, ...]]] = {}
         self.awaited: dict[int, Callable[[], None]] = {}
@@ -72,6 +75,7 @@ class Homes:
         for table in (self.owner, self.variables, self.inputs, self.merged, self.sites):
             table.clear()
         self.unsure.clear()
+        self.identities.clear()
 
     def one_of(self, key: int) -> set[int]:
         """The storages that one may be at run time."""
@@ -99,6 +103,7 @@ class Homes:
         if is_wrapped(value.fake):
             return  # gone where its function transform ends
         self.owner.setdefault(storage(value.fake), value)
+        self.identities.made(value)
 
     def base(self, value: TensorValue) -> TensorValue:
         """The tensor that owns the memory: `value` itself if it is no view."""
@@ -330,14 +335,16 @@ def is_copied(vm: ControlMachine, source: TensorValue) -> bool:
     )
 
 
-def keep_apart(vm: ControlMachine, copies: Sequence[int]) -> None:
+def keep_apart(vm: ControlMachine, copies: Sequence[int], *, wholly: bool = False) -> None:
     """Start again with what these are copies of kept apart, where the states of arms met: each use
-    of one then asks which it is. Not in a function that calls itself, each call of which would have
-    more of them."""
+    of one then asks which it is; `wholly`: not only copies. Not in a function that calls itself,
+    each call of which would have more of them."""
     codes = [frame.code for frame in vm.frames]
     if len(set(codes)) < len(codes):
         return
     sites = {vm.homes.sites[one] for one in copies if one in vm.homes.sites}
+    if wholly:
+        sites = {(WHOLLY, site) for site in sites}
     if vm.state.found.learn_apart(sites):
         raise Restart
 

@@ -207,7 +207,7 @@ def compare(vm: Machine, op: str, left: Value, right: Value) -> Value:
     if result is not None:
         return result
     if op in ("==", "!="):
-        return ConstantValue(is_same(vm, left, right) == (op == "=="))
+        return ConstantValue(vm.is_same(left, right) == (op == "=="))
     raise vm.type_error(
         f"'{op}' not supported between instances of "
         f"'{left.cls.__name__}' and '{right.cls.__name__}'"
@@ -299,7 +299,7 @@ def _compare_sequences(
     if type(left) is not type(right):
         return None
     for mine, theirs in zip(left.items, right.items, strict=False):
-        if is_same(vm, mine, theirs):
+        if vm.is_same(mine, theirs):
             continue
         if not vm.truth(compare(vm, "==", mine, theirs)):
             if name in ("__eq__", "__ne__"):
@@ -321,7 +321,7 @@ def _equal_dicts(vm: Machine, left: DictValue, right: DictValue) -> bool:
         if not found:
             return False
         other = right.entries[found[0]]
-        if not is_same(vm, value, other[1]) and not vm.truth(compare(vm, "==", value, other[1])):
+        if not vm.is_same(value, other[1]) and not vm.truth(compare(vm, "==", value, other[1])):
             return False
     return True
 
@@ -425,7 +425,7 @@ def contains(vm: Machine, container: Value, item: Value) -> bool:
 def contains_by_iteration(vm: Machine, container: Value, item: Value) -> Value:
     iterator = vm.iterate(container)
     while (element := vm.next(iterator)) is not None:
-        if is_same(vm, element, item) or vm.truth(compare(vm, "==", element, item)):
+        if vm.is_same(element, item) or vm.truth(compare(vm, "==", element, item)):
             return ConstantValue(True)
     return ConstantValue(False)
 

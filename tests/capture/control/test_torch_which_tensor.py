@@ -152,3 +152,75 @@ def test_rows_in_hand_are_written_to() -> None:
         return y, z
 
     check(rows, *ROWS)
+
+
+def one_of_two(x: Tensor) -> Any:
+    a, b, c = x + 1, x + 2, None
+    chosen = a if x[0] > 1 else b
+    if x[0] > 1:
+        c = a
+    elif x[1] > 0:
+        c = b
+    found = chosen is a, chosen is not a, chosen is b, chosen is c, c is a, c is None
+    return found, chosen in [a], chosen in (b, a), a in [chosen, a], [a, 1] == [chosen, 1]
+
+
+def a_view_or_another(x: Tensor) -> Any:
+    y, part = x[:2], x[1:3]
+    if x[0] > 1:
+        part = y
+    both = (x, x * 2)
+    if x[1] > 0:
+        both = both[::-1]
+    one, other = both
+    return part is y, one is x, other is x, one is other
+
+
+def carried_by_loops(x: Tensor) -> Any:
+    previous, current, best, found = None, x, x, []
+    for i in range(int(x.abs().sum())):
+        following = current if x[i % 4] > 0 else current + 1
+        found.append(following is current)
+        previous, current = current, following
+        y = x * i
+        if y.sum() > best.sum():
+            best = y
+        found.append(y is best)
+        for j in range(i % 2 + 1):
+            y = y * 2 if x[j] > 0 else best
+        found.append(y is best)
+    return found, previous is current, current is x, best is x
+
+
+def as_keys(x: Tensor) -> Any:
+    a, b = x + 1, x + 1
+    chosen = a if x[0] > 0 else b
+    return {a: 1, b: 2}[chosen], a in {chosen}, len({a, b, chosen})
+
+
+def counted_twice(x: Tensor) -> Any:
+    places, again = x.nonzero(), x.nonzero()
+    places.add_(1)
+    values, more = x.unique(), x.unique()
+    more.zero_()
+    return places is again, again, x.nonzero(), x[x > 0], values, x.unique()
+
+
+SAME = [one_of_two, a_view_or_another, carried_by_loops, as_keys, counted_twice]
+
+
+@pytest.mark.parametrize("program", SAME)
+def test_whether_two_are_one_tensor_hangs_on_the_arms(program: Any) -> None:
+    check(program, *ROWS)
+
+
+def test_tensors_in_lists_of_any_length_are_not_taken_for_others() -> None:
+    def one_object_in_a_list(x: Tensor) -> Any:
+        total, rows = torch.zeros(4), []
+        for _ in range(int(x.abs().sum())):
+            total += x
+            rows.append(total)
+        return rows[0] is rows[1]
+
+    with pytest.raises(CompileError, match="PTC-B018"):
+        run(one_object_in_a_list, ROWS[0])
