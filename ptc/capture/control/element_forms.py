@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -25,11 +25,13 @@ class NumberForm:
 
 @dataclass(frozen=True, slots=True)
 class TensorForm:
-    """Tensors of one dtype and rank. A size is None where each element may have its own."""
+    """Tensors of one dtype and rank. A size is None where each element may have its own.
+    `numbered`: beside each is which tensor it is."""
 
     sizes: tuple[Any, ...]
     dtype: torch.dtype
     device: torch.device
+    numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ def text_of(form: Form) -> str:
     return form.alternatives[0].describe()
 
 
-WHICH = NumberForm(NumberKind.INT)  # which of several forms an element has
+WHICH = NumberForm(NumberKind.INT)  # which of several forms an element has, or which tensor it is
 
 
 def leaves(form: Form) -> Iterator[Form]:
@@ -212,5 +214,8 @@ def leaves(form: Form) -> Iterator[Form]:
     elif isinstance(form, LongForm):
         for leaf in leaves(form.element):
             yield ListForm(leaf, "")
+    elif isinstance(form, TensorForm) and form.numbered:
+        yield replace(form, numbered=False)
+        yield WHICH
     else:
         yield form

@@ -210,6 +210,8 @@ class _Result(Kinds):
                 var = lists.converted(self.control, lists.ListState(form, (var,))).vars[0]
             elif not isinstance(form, (NumberForm, TensorForm, TextForm)):
                 raise not_printed(value)
+            if isinstance(form, TensorForm) and form.numbered:
+                next(variables)  # which tensor it is
             return self.column(var, next(names))
         parts = tuple(self.columns(value, part, variables, names) for part in form.parts)
         fields = getattr(form.klass, "_fields", None)

@@ -52,6 +52,13 @@ def enter_iteration(vm: ControlMachine) -> None:
         vm.journal.assign(known, "iteration", following)
 
 
+def are_listed(vm: ControlMachine) -> bool:
+    """Whether lists keep the numbers of tensors beside them. Not where the forms of elements were
+    learned by an earlier capture, without numbers."""
+    known = vm.state.known
+    return known.identities and not (known.forms or known.elements or known.stores)
+
+
 def new_number(vm: ControlMachine, value: TensorValue) -> NumberVar | None:
     """A variable for which of several tensors one is; None where nobody asks."""
     if not vm.state.known.identities:
@@ -73,9 +80,9 @@ def _number(vm: ControlMachine, value: TensorValue) -> Value:
     if value in vm.homes.merged:
         raise GraphBreak(
             "PTC-B018",
-            f"whether {value.describe()} is the same object as another one is asked, and it may be "
-            "any in lists whose length data decides",
-            "compare positions in the list, or keep a number beside each tensor",
+            f"whether {value.describe()} is the same object as another one is asked, and it comes "
+            "from objects or lists of which data decides how many there are",
+            "compare positions, or keep a number beside each tensor",
         )
     place, iteration = known.made(value)
     if value.source is not None:

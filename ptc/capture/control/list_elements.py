@@ -43,13 +43,14 @@ if TYPE_CHECKING:
 class _Parts:
     """How an element is made of parts: `leaf` gives the value of the next leaf, `row` makes a list
     of a known length, `reference` gives the list that the next leaves are, `long` the tuple of any
-    length, `entries` a dictionary or set of its lists."""
+    length, `entries` a dictionary or set of its lists; `number` notes which one a tensor is."""
 
     leaf: Callable[[Form], Value]
     row: Callable[[TupleForm, list[Value]], Value]
     reference: Callable[[ListForm], Value]
     long: Callable[[LongForm], Value]
     entries: Callable[[EntriesForm, list[Value]], Value]
+    number: Callable[[Any, Any], None]
 
 
 def _built(form: Form, parts: _Parts) -> Value:
@@ -68,6 +69,8 @@ def _built(form: Form, parts: _Parts) -> Value:
         assert isinstance(which, DataNumber)
         return ChoiceValue(which.var, (*form.known, *(_built(part, parts) for part in form.parts)))
     found = parts.leaf(form)
+    if isinstance(form, TensorForm) and form.numbered:
+        parts.number(found, parts.leaf(WHICH))
     if isinstance(form, HandleForm):
         assert isinstance(found, DataNumber)
         return handle_of(form.klass, found)
@@ -101,9 +104,12 @@ def element(vm: ControlMachine, owner: DataListValue, index: Value, op: str = "g
         made = _referred(vm, form, variables, found)
         return vm.lists.long_tuple(form.element, made)
 
+    def number(tensor: TensorValue, which: DataNumber) -> None:
+        vm.homes.identities.numbers[tensor] = which.var
+
     if owner.state.form is EMPTY:
         vm.not_supported("an element of a list that nothing is put in")
-    made = _Parts(part, one_row, reference, long, vm.lists.stores.entries)
+    made = _Parts(part, one_row, reference, long, vm.lists.stores.entries, number)
     result = _built(owner.state.form, made)
     for var, value in found:
         target = value if isinstance(value, ListVar) else _variable_of(vm, value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ptc.capture.control import identities
 from ptc.capture.control.arithmetic import is_number, number_kind
 from ptc.capture.control.element_forms import (
     EMPTY,
@@ -175,7 +176,8 @@ def _tensor_form(vm: ControlMachine, value: TensorValue) -> TensorForm:
         raise Unlistable(f"{value.describe()} with attributes")
     lasting = vm.fakes.dims.keys()
     sizes = [size if symbols_of(size) <= lasting else None for size in value.fake.shape]
-    return TensorForm(tuple(sizes), value.fake.dtype, value.fake.device)
+    numbered = identities.are_listed(vm)
+    return TensorForm(tuple(sizes), value.fake.dtype, value.fake.device, numbered)
 
 
 def joined(vm: ControlMachine, one: Form, other: Form) -> Form:
@@ -377,6 +379,8 @@ def _same_parts(vm: ControlMachine, one: Sequence[Form], other: Sequence[Form]) 
 def _same_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> bool:
     if (one.dtype, one.device, len(one.sizes)) != (other.dtype, other.device, len(other.sizes)):
         return False
+    if one.numbered is not other.numbered:
+        return False
     return all(
         mine is its or (None not in (mine, its) and vm.same_size(mine, its))
         for mine, its in zip(one.sizes, other.sizes, strict=True)
@@ -386,6 +390,8 @@ def _same_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> boo
 def _joined_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> TensorForm:
     if one.dtype is not other.dtype or one.device != other.device:
         raise Unlistable(f"{text_of(one)} and {text_of(other)}")
+    if one.numbered is not other.numbered:
+        raise Unlistable("tensors that are to be told apart, in several lists")
     if len(one.sizes) != len(other.sizes):
         raise Unlistable(
             f"tensors with {len(one.sizes)} and with {len(other.sizes)} dimensions"
@@ -395,7 +401,7 @@ def _joined_tensors(vm: ControlMachine, one: TensorForm, other: TensorForm) -> T
         for mine, its in zip(one.sizes, other.sizes, strict=True)
     )
     kept = all(a is b for a, b in zip(sizes, one.sizes, strict=True))
-    return one if kept else TensorForm(sizes, one.dtype, one.device)
+    return one if kept else TensorForm(sizes, one.dtype, one.device, one.numbered)
 
 
 def require_same_objects(vm: ControlMachine, form: Form, other: Form) -> None:

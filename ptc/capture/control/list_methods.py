@@ -295,7 +295,7 @@ def _count(vm: ControlMachine, self: Value, wanted: Value) -> Value | None:
 
 @builtin(data_lists.matches)
 def _matches(vm: ControlMachine, value: Value, wanted: Value) -> Value:
-    if isinstance(value, HandleValue) and vm.is_same(value, wanted):
+    if isinstance(value, (HandleValue, TensorValue)) and vm.is_same(value, wanted):
         return ConstantValue(True)
     return vm.compare("==", value, wanted)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ptc.capture.control import identities
 from ptc.capture.control.arithmetic import operand
 from ptc.capture.control.element_forms import (
     EntriesForm,
@@ -68,7 +69,8 @@ def operands(vm: ControlMachine, form: Form, value: Value) -> list[Any]:
                 "data decides, and written to",
                 "write to it before it is put in the list, or put a copy in it (`.clone()`)",
             )
-        return [vm.lists.tensor(value)]
+        which = [identities.number_of(vm, value)] if form.numbered else []
+        return [vm.lists.tensor(value), *which]
     if isinstance(form, TextForm):
         made = isinstance(value, ChoiceValue) and any(map(is_made, value.alternatives))
         return [text_among(vm, value) if made else vm.text_variable(value)]  # type: ignore[arg-type]

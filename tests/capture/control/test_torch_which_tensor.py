@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from torch import Tensor
 
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check, run
+from tests.zoo.case import Case
+from tests.zoo.harness import compare, eager, library
 
 ROWS = [
     torch.tensor(row)
@@ -214,13 +218,56 @@ def test_whether_two_are_one_tensor_hangs_on_the_arms(program: Any) -> None:
     check(program, *ROWS)
 
 
-def test_tensors_in_lists_of_any_length_are_not_taken_for_others() -> None:
-    def one_object_in_a_list(x: Tensor) -> Any:
-        total, rows = torch.zeros(4), []
-        for _ in range(int(x.abs().sum())):
-            total += x
-            rows.append(total)
-        return rows[0] is rows[1]
+def in_lists(x: Tensor) -> Any:
+    a, b, total = x + 1, x + 2, torch.zeros(4)
+    rows, pairs, lasts, best = [a], [], {}, a
+    for i in range(int(x.abs().sum())):
+        total += x
+        if x[i % 4] > 1:
+            total = total.clone()
+        rows.append(a if x[i % 4] > 0 else total)
+        pairs.append((i, rows[-1]))
+        lasts[i] = x * i
+        if lasts[i].sum() > best.sum():
+            best = lasts[i]
+    found = [row is other for row, other in itertools.pairwise(rows)]
+    found += [row is total for row in rows] + [rows[-1] is rows[-1], rows[0] is a]
+    found += [one is b for _, one in pairs] + [one is best for one in lasts.values()]
+    return found, rows, torch.stack(rows), len(rows) > 1 and rows[1] in rows
+
+
+def in_lists_of_lists(x: Tensor) -> Any:
+    a, rows = x + 1, [[x]]
+    for i in range(int(x.abs().sum())):
+        if x[i % 4] > 0:
+            rows.append([x, a][: 1 + i % 2])
+        else:
+            rows[-1].append(a)
+    return [[one is a for one in row] for row in rows], rows
+
+
+@pytest.mark.parametrize("program", [in_lists, in_lists_of_lists])
+def test_lists_of_any_length_know_their_tensors(program: Any) -> None:
+    check(program, *ROWS)
+
+
+class Holder:
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+def test_tensors_of_objects_in_lists_are_not_taken_for_others() -> None:
+    def of_objects(x: Tensor) -> Any:
+        holders = []
+        for i in range(int(x.abs().sum())):
+            holders.append(Holder(x if x[i % 4] > 0 else x * i))
+        return [holder.tensor is x for holder in holders]
 
     with pytest.raises(CompileError, match="PTC-B018"):
-        run(one_object_in_a_list, ROWS[0])
+        run(of_objects, ROWS[0])
+
+
+def test_libraries_know_which_tensor_one_is(tmp_path: Path) -> None:
+    for program in (carried_by_loops, in_lists):
+        case = Case(program.__name__, lambda program=program: program, tuple((r,) for r in ROWS))
+        compare(eager(case), library(case, tmp_path))
