@@ -436,7 +436,8 @@ class Carried:
         vm = self.vm
         if not same_kind_of_tensor([now, left]):
             raise Uncarriable(self.context, what)
-        form = self._is_form(now)
+        # What exists outside may be one of what another location is, and has no variable here
+        form = now.source is None and self._is_form(now)
         own = {str(bind.symbol) for bind in vm.bindings_of(now)} if form else set()
         pairs = list(zip(now.fake.shape, left.fake.shape, strict=True))
         keeps = [

@@ -196,6 +196,16 @@ def carried_by_loops(x: Tensor) -> Any:
     return found, previous is current, current is x, best is x
 
 
+def bound_by_the_first_iteration(x: Tensor) -> Any:
+    current = x
+    for _ in range(int(x.abs().sum())):
+        old = current
+        current = current + 1 if x[0] > 0 else current
+        if current is old:
+            break
+    return current is old, current  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
 def as_keys(x: Tensor) -> Any:
     a, b = x + 1, x + 1
     chosen = a if x[0] > 0 else b
@@ -210,7 +220,10 @@ def counted_twice(x: Tensor) -> Any:
     return places is again, again, x.nonzero(), x[x > 0], values, x.unique()
 
 
-SAME = [one_of_two, a_view_or_another, carried_by_loops, as_keys, counted_twice]
+SAME = [
+    one_of_two, a_view_or_another, carried_by_loops, bound_by_the_first_iteration, as_keys,
+    counted_twice,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", SAME)
