@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ptc.capture.control.homes import storage
 from ptc.capture.control.states import changes
-from ptc.capture.control.tensors import storage
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict, BornList, born

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.fx
 
-from ptc.capture.control.tensors import keep_apart, storage
+from ptc.capture.control.homes import storage
+from ptc.capture.control.tensors import keep_apart
 from ptc.capture.errors import GraphBreak
 from ptc.capture.torch_machine import TorchMachine
 from ptc.capture.values.base import Value

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from ptc.capture.control import kept_entries, lists, strings
 from ptc.capture.control.arithmetic import KINDS, operand
 from ptc.capture.control.element_forms import LongForm
+from ptc.capture.control.homes import storage
 from ptc.capture.control.kept_forms import (
     Choice,
     Constant,
@@ -34,7 +35,7 @@ from ptc.capture.control.kept_forms import (
 )
 from ptc.capture.control.list_forms import new_vars, tuple_items
 from ptc.capture.control.list_rows import take
-from ptc.capture.control.tensors import storage, zeros
+from ptc.capture.control.tensors import zeros
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict, BornList
 from ptc.capture.values.choices import ChoiceValue

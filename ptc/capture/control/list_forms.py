@@ -298,6 +298,7 @@ def _split(form: Form) -> tuple[tuple[Value, ...], tuple[Form, ...]]:
 
 
 _MOST_KINDS = 8
+MOST_TEXTS = 32  # that are told apart; more are strings that data decides
 
 
 def united(vm: ControlMachine, one: Form, other: Form) -> Form:
@@ -311,6 +312,10 @@ def united(vm: ControlMachine, one: Form, other: Form) -> Form:
         if isinstance(part, TextForm):
             new_known = tuple(value for value in new_known if not is_text(value))
         _add_part(vm, new_parts, part)
+    texts = sum(map(is_text, new_known))
+    if texts > MOST_TEXTS:
+        new_known = tuple(value for value in new_known if not is_text(value))
+        _add_part(vm, new_parts, TextForm())
     if len(new_parts) > _MOST_KINDS:
         raise Unlistable("values of too many kinds")
     same = len(new_known) == len(known) and len(new_parts) == len(parts)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ptc.capture.control import list_rows, lists, tensors, tuples
+from ptc.capture.control import list_rows, lists, tuples
 from ptc.capture.control.element_forms import LongForm
+from ptc.capture.control.homes import storage
 from ptc.capture.control.list_classes import ListClasses
 from ptc.capture.control.list_forms import Form, Unlistable
 from ptc.capture.control.list_references import References
@@ -177,7 +178,7 @@ class Lists:
 
     def pools(self) -> set[int]:
         """The storages that stand for all tensors in lists."""
-        return {tensors.storage(pool.fake) for pool in self._pools.values()}
+        return {storage(pool.fake) for pool in self._pools.values()}
 
     def clear(self) -> None:
         tables: tuple[Any, ...] = (

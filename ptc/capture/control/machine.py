@@ -53,6 +53,7 @@ from ptc.capture.control.carrying import Uncarriable
 from ptc.capture.control.facts import Facts
 from ptc.capture.control.forks import Answer, Attempt, SplitExit, Stops, advance, run_arm
 from ptc.capture.control.histories import Histories
+from ptc.capture.control.homes import Homes
 from ptc.capture.control.kept import Kept, State
 from ptc.capture.control.list_registry import Lists
 from ptc.capture.control.loops import LoopContext
@@ -96,7 +97,7 @@ class ControlMachine(Histories):
         self.writer = Writer(self.builder._unique)
         self.builder.writer = self.writer
         self.builder.set_state = lambda: torch_state.set_nodes(self)
-        self.homes = tensors.Homes()
+        self.homes = Homes()
         self.state = State(self, kept or Kept())
         self.work = Work()
         self.attempt = Attempt((), 0)

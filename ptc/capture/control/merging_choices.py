@@ -18,10 +18,11 @@ from ptc.capture.control.handles import (
     of_kind,
     one_class,
 )
+from ptc.capture.control.homes import storage
 from ptc.capture.control.merging_lists import MergedLists
 from ptc.capture.control.numbers_among import NOTHING, is_of
 from ptc.capture.control.states import State, facts_of
-from ptc.capture.control.tensors import WHOLLY, is_copied, storage
+from ptc.capture.control.tensors import WHOLLY, is_copied
 from ptc.capture.control.variables import inside_arm
 from ptc.capture.values.base import Value
 from ptc.capture.values.choices import ChoiceValue, alternatives_of

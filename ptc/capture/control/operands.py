@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ptc.capture.builtins_table.core import class_list
 from ptc.capture.code import Instruction
 from ptc.capture.control import arithmetic, identities
+from ptc.capture.control.homes import storage
 from ptc.capture.control.questions import Which
-from ptc.capture.control.tensors import keep_apart, storage
+from ptc.capture.control.tensors import keep_apart
 from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.frame import Frame
 from ptc.capture.interpreter.lookup import static_lookup
