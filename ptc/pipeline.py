@@ -339,8 +339,8 @@ def _functional(
     """From a callable to its functional program; None if `stop_after` came first."""
     with log.stage("capture"):
         captured = capture_entry(request, log.notes)
-        if options.verify:
-            verify_captured_form(captured)
+        if options.verify or isinstance(captured, ControlProgram):
+            verify_captured_form(captured)  # a variable without a value would be read all the same
     dumper.text("captured", lambda: captured_text(captured))
     if options.stop_after == "captured":
         return None

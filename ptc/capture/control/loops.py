@@ -155,8 +155,10 @@ def _traced(
     written = vm.writer.mark()
     back = Exit("at", context.header)
     until = stops.within(members).plus(context.header)
+    computed = dict(vm.computed)
     for _ in range(_MOST_TRACES):
         vm.writer.cut(written)
+        vm.journal.replace_dict(vm.computed, computed)  # what was cut off is not known any more
         vm.writer.flush()
         carried.begin()
         inner.began = now()

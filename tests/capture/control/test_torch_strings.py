@@ -345,3 +345,41 @@ def test_what_capture_does_not_follow_is_no_type_error() -> None:
 
     with pytest.raises(CompileError):
         capture_program(tuples, (ROWS[0],))
+
+
+def wrapped(x: torch.Tensor) -> Any:
+    """A loop carries a known string that becomes one that data decides."""
+    lines, current = [], ""
+    for word in [f"{v:.1f}" for v in x.tolist() if v > 0]:
+        if current and len(current) + 1 + len(word) > 6:
+            lines.append(current)
+            current = word
+        else:
+            current = f"{current} {word}".strip()
+    return [*lines, current]
+
+
+class Word:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+_PIECES = ["", "a", "b", "c", "d", "e", "."]
+
+
+def joined_pieces(x: torch.Tensor) -> Any:
+    """Strings that are too many to be told apart."""
+    words: list[Word] = []
+    for v in x.tolist():
+        piece = _PIECES[int(v)]
+        if not words or v > 5:
+            words.append(Word(piece))
+        elif piece:
+            words[-1].text += piece
+    return [word.text.capitalize() for word in words], [word.text.rstrip(".") for word in words]
+
+
+def test_strings_of_many_parts() -> None:
+    check(wrapped, *map(torch.tensor, ([1.0, 2, -1, 3], [-1.0, -2, -3, -4], [1.0, 1, 1, 1])))
+    rows = ([1.0, 2, 3, 0, 6, 4], [6.0, 6, 1, 1, 1, 1], [0.0, 1, 2, 3, 4, 5])
+    check(joined_pieces, *map(torch.tensor, rows))
