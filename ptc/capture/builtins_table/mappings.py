@@ -149,6 +149,7 @@ def _pop_end(vm: Machine, self: Value, last: bool) -> Value:
     if not pairs:
         raise vm.exception(KeyError, "popitem(): dictionary is empty")
     key, value = pairs[-1 if last else 0]
+    target.changes.reused = True
     target.delitem(vm, key)
     return vm.tuple([key, value])
 
@@ -168,8 +169,10 @@ def _move_to_end(vm: Machine, self: Value, key: Value, last: Value | None = None
 
 @builtin(dict.clear, _ordered.clear)
 def _clear(vm: Machine, self: Value) -> None:
-    _as_dict(self).load_all(vm)
-    _as_dict(self).assign(vm, {})
+    target = _as_dict(self)
+    target.load_all(vm)
+    target.changes.reused = True
+    target.assign(vm, {})
 
 
 @builtin(dict.copy, _ordered.copy, collections.defaultdict.copy)
@@ -183,6 +186,7 @@ def _copy(vm: Machine, self: Value) -> Value:
         else source.klass
     )
     result = DictValue(dict(source.entries), klass)
+    result.changes.inherit(source.changes)  # CPython copies holes too
     result.factory = source.factory
     return result
 

@@ -26,6 +26,7 @@ from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.dict_slots import KeyChanges
 from ptc.capture.values.mappings import DictValue, DictViewValue
 from ptc.capture.values.objects import Instance
 from ptc.graph.control import Body, If, ListItem, ListVar
@@ -40,11 +41,12 @@ class DataDictValue(HeldByKeys, Instance):
     """A dict, or an instance of a subclass, whose number of entries data decides. Has the layout of
     a DictValue: one becomes the other by an assignment to `__class__`."""
 
-    __slots__ = ("complete", "entries", "factory", "trusted")
+    __slots__ = ("changes", "complete", "entries", "factory", "trusted")
 
     def __init__(self, keys: DataListValue, values: DataListValue, klass: type = dict) -> None:
         super().__init__(klass)
         self.entries: dict[Any, Any] = BornDict({KEYS: keys, VALUES: values}, owner=self)
+        self.changes = KeyChanges()
         self.complete = True
         self.factory: Value | None = None
         self.trusted = False

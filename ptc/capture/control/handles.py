@@ -17,6 +17,7 @@ from ptc.capture.values.choices import ChoiceValue
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.containers import TupleValue
 from ptc.capture.values.data_numbers import DataNumber
+from ptc.capture.values.dict_slots import KeyChanges
 from ptc.capture.values.mappings import DictValue
 from ptc.capture.values.objects import NO_OBJECT, Instance, ObjectValue
 from ptc.graph.control import NumberKind, NumberVar
@@ -100,11 +101,13 @@ class RecordClass(type):
 
     handle: type[HandleValue]
     first: Keys
+    changes: KeyChanges  # of all of them
 
     @staticmethod
     def made(first: Keys) -> RecordClass:
         klass = RecordClass("dict", (dict,), {})
         klass.first = first
+        klass.changes = KeyChanges()
         return klass
 
 

@@ -18,6 +18,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import born
 from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.dict_slots import KeyChanges
 from ptc.capture.values.mappings import DictIterator, DictValue
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class RecordValue(HandleValue):
         raise vm.type_error("unhashable type: 'dict'")
 
     # -- reading -------------------------------------------------------------------------------
+
+    @property
+    def _changes(self) -> KeyChanges:
+        return self.klass.changes  # type: ignore[attr-defined]
 
     def names(self, vm: ControlMachine) -> tuple[Any, ...]:
         """The keys that it has, in order."""
@@ -138,6 +143,7 @@ class RecordValue(HandleValue):
                     "give such dictionaries keys that are known",
                 )
             name = key.constant()
+            self._changes.add(name)
             self._set_names(vm, (*self.names(vm), name))
         vm.lists.stores.write(self, name, value)
 
@@ -160,6 +166,7 @@ class RecordValue(HandleValue):
                 raise vm.raised(KeyError, [key])
             return default
         found = self.read(vm, name)
+        self._changes.take(name)
         self._set_names(vm, [one for one in self.names(vm) if one != name])
         return found
 
@@ -169,9 +176,11 @@ class RecordValue(HandleValue):
         if not names:
             raise vm.exception(KeyError, "popitem(): dictionary is empty")
         key = vm.wrap_fixed(names[-1])
+        self._changes.reused = True
         return vm.tuple([key, self.take(vm, key)])
 
     def clear(self, vm: ControlMachine) -> None:
+        self._changes.reused = True
         self._set_names(vm, ())
 
     def copied(self, vm: ControlMachine, klass: type) -> DictValue:
@@ -190,32 +199,17 @@ class RecordIterator(DictIterator):
     def _record(self) -> RecordValue:
         return self.mapping  # type: ignore[return-value]
 
-    def start(self, vm: ControlMachine) -> RecordIterator:  # type: ignore[override]
-        names = list(self._record.names(vm))
-        self.keys = names[::-1] if self.backward else names
-        return self
+    def _now(self, vm: ControlMachine) -> tuple[Any, ...]:  # type: ignore[override]
+        return self._record.names(vm)
 
-    def next(self, vm: ControlMachine) -> Value | None:  # type: ignore[override]
-        assert self.keys is not None
-        names = self._record.names(vm)
-        if len(names) != len(self.keys):
-            raise vm.exception(RuntimeError, "dictionary changed size during iteration")
-        if not isinstance(self.position, int):
-            return vm.next_by_data(self)
-        if self.position >= len(self.keys):
-            return None
-        name = self.keys[self.position]
-        if name not in names:
-            raise vm.exception(RuntimeError, "dictionary keys changed during iteration")
-        vm.journal.assign(self, "position", self.position + 1)
-        return self._of(vm, name)
+    def _changes(self) -> KeyChanges:
+        return self._record.klass.changes  # type: ignore[attr-defined]
 
-    def _of(self, vm: ControlMachine, name: Any) -> Value:
-        return self._part(vm, vm.wrap_fixed(name), self._record.read(vm, name))
+    def _pair(self, vm: ControlMachine, key: Any) -> tuple[Value, Value]:  # type: ignore[override]
+        return vm.wrap_fixed(key), self._record.read(vm, key)
 
-    def element(self, vm: ControlMachine, position: Value) -> Value:  # type: ignore[override]
-        parts = [self._of(vm, name) for name in self.keys or ()]
-        return vm.getitem(vm.tuple(parts), position)
+    def _require_followed(self) -> None:
+        """A record stays one."""
 
 
 # -- becoming one ---------------------------------------------------------------------------------

@@ -38,8 +38,7 @@ def remaining(iterator: Any) -> int | None:
         if isinstance(iterator, ConstantIterator):
             return len(iterator.content) - iterator.position
         if isinstance(iterator, DictIterator):
-            known = iterator.keys if iterator.keys is not None else iterator.mapping.entries
-            return len(known) - iterator.position
+            return 0 if iterator.position == -1 else iterator.total - iterator.position
         if not isinstance(iterator.sequence, SequenceValue):
             return None
         return len(iterator.rest()) if isinstance(iterator.sequence.items, list) else None

@@ -456,6 +456,10 @@ class Machine:
         """What is under a key; None if it turns out that the key is absent."""
         return value
 
+    def settle(self, value: Value) -> Value:
+        """The one that a value is of those that it may be."""
+        return value
+
     def settle_presence(self, entries: dict[Any, Any]) -> None:
         """Find out which entries of a dictionary or set are there."""
 

@@ -14,8 +14,9 @@ from ptc.capture.interpreter.lookup import python_special
 from ptc.capture.sources import CallSource, FixedSource, ObjectItemSource, Source, fixed, item
 from ptc.capture.values.base import MergeRefusal, Value
 from ptc.capture.values.births import BornDict
-from ptc.capture.values.constants import is_immutable
+from ptc.capture.values.constants import ConstantValue, is_immutable
 from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.dict_slots import Course, KeyChanges, MovedSlots
 from ptc.capture.values.objects import NO_OBJECT, Instance
 from ptc.capture.values.set_history import GROWN, History, in_order
 
@@ -31,7 +32,7 @@ class DictValue(Instance):
     `entries` are to be looked up in the real dictionary.
     """
 
-    __slots__ = ("complete", "entries", "factory", "trusted")
+    __slots__ = ("changes", "complete", "entries", "factory", "trusted")
 
     def __init__(
         self,
@@ -46,6 +47,8 @@ class DictValue(Instance):
             entries or {}, outside=source is not None or obj is not NO_OBJECT, owner=self
         )
         self.complete = obj is NO_OBJECT
+        self.changes = KeyChanges()
+        self.changes.reused = source is not None or obj is not NO_OBJECT
         self.factory: Value | None = None  # defaultdict's
         self.trusted = trusted  # a library's own table: read without guards
 
@@ -173,6 +176,8 @@ class DictValue(Instance):
         known = self.entries.get(hashed)
         if known is not None and known[1] is value:
             return
+        if known is None:
+            self.changes.add(hashed)
         vm.journal.put(self.entries, hashed, (known[0] if known else key, value))
         vm.entries_changed(self)
 
@@ -181,6 +186,7 @@ class DictValue(Instance):
         hashed = vm.key_in(self.entries, key)
         if hashed not in self.entries:
             raise vm.raised(KeyError, [key])
+        self.changes.take(hashed)
         self.assign(vm, {k: v for k, v in self.entries.items() if k != hashed})
 
     def assign(self, vm: Machine, entries: dict[Any, tuple[Value, Value]]) -> None:
@@ -206,6 +212,8 @@ class DictValue(Instance):
         if list(self.entries) != list(other.entries) or self.attrs or other.attrs:
             return MergeRefusal("dictionaries with different keys")
         merged = DictValue(klass=self.klass)
+        for one in (self, other):
+            merged.changes.inherit(one.changes)
         for hashed, (key, value) in self.entries.items():
             result = value.merge(vm, other.entries[hashed][1])
             if isinstance(result, MergeRefusal):
@@ -301,24 +309,40 @@ class DictViewValue(Value):
 
 
 class DictIterator(Value):
-    """An iterator over a dictionary's keys, values or items, maybe reversed."""
+    """An iterator over a dictionary's keys, values or items, maybe reversed. It began with `total`;
+    `course` is a `Course`, or one of several."""
 
-    __slots__ = ("backward", "keys", "kind", "mapping", "position")
+    __slots__ = ("backward", "course", "kind", "mapping", "position", "total")
 
     def __init__(self, mapping: DictValue, kind: str, backward: bool = False) -> None:
         self.source = None
         self.mapping = mapping
         self.kind = kind
-        self.position: Any = 0  # an int, or a value where data decides it
-        self.keys: list[Any] | None = None
+        self.position: Any = 0  # an int, or a value where data decides it; -1: at the end
+        self.course: Value = ConstantValue(None)
+        self.total = 0
         self.backward = backward
 
     def start(self, vm: Machine) -> DictIterator:
         """Take the keys as they are now."""
-        self.mapping.load_all(vm)
-        keys = list(self.mapping.entries)
-        self.keys = keys[::-1] if self.backward else keys
+        known = self._now(vm)
+        self.course = ConstantValue(Course.over(known, self.backward, self._changes()))
+        self.total = len(known)
         return self
+
+    def _now(self, vm: Machine) -> tuple[Any, ...]:
+        """The keys of the dictionary, in order."""
+        self.mapping.load_all(vm)
+        return tuple(self.mapping.entries)
+
+    def _changes(self) -> KeyChanges:
+        return self.mapping.changes
+
+    def _known(self, vm: Machine) -> Course:
+        return vm.settle(self.course).constant()
+
+    def _pair(self, vm: Machine, key: Any) -> tuple[Value, Value]:
+        return self.mapping.entries[key]
 
     @property
     def cls(self) -> type:
@@ -328,24 +352,54 @@ class DictIterator(Value):
         return self
 
     def next(self, vm: Machine) -> Value | None:
-        assert self.keys is not None
+        if self.position == -1:
+            return None
+        self._require_followed()
+        now = self._now(vm)
+        ordered = issubclass(self.mapping.cls, collections.OrderedDict)
+        if not ordered and len(now) != self.total:
+            if not isinstance(self.position, int):
+                raise _not_followed()  # it may be at its end, where it asks nothing
+            raise vm.exception(RuntimeError, "dictionary changed size during iteration")
+        keys = self._keys(vm, now, ordered)
+        if not isinstance(self.position, int):
+            return vm.next_by_data(self)
+        if self.position >= len(keys):
+            vm.journal.assign(self, "position", -1)
+            return None
+        if self.position >= self.total:
+            raise vm.exception(RuntimeError, "dictionary keys changed during iteration")
+        key = keys[self.position]
+        vm.journal.assign(self, "position", self.position + 1)
+        return self._part(vm, *self._pair(vm, key))
+
+    def _require_followed(self) -> None:
         if not isinstance(self.mapping, DictValue):
             raise GraphBreak(
                 "PTC-B006",
                 "a dictionary gets keys that data decides while it is iterated over",
                 "iterate over a copy: `list(d)`",
             )
-        if len(self.mapping.entries) != len(self.keys):
-            raise vm.exception(RuntimeError, "dictionary changed size during iteration")
-        if not isinstance(self.position, int):
-            return vm.next_by_data(self)
-        if self.position >= len(self.keys):
-            return None
-        entry = self.mapping.entries.get(self.keys[self.position])
-        if entry is None:
-            raise vm.exception(RuntimeError, "dictionary keys changed during iteration")
-        vm.journal.assign(self, "position", self.position + 1)
-        return self._part(vm, *entry)
+
+    def _keys(self, vm: Machine, now: tuple[Any, ...], ordered: bool) -> tuple[Any, ...]:
+        """What it gave and will give, where the dictionary has these keys now."""
+        course = self._known(vm)
+        given = self.position
+        if ordered and given == len(course.keys):
+            return course.keys
+        if ordered and isinstance(given, int) and now != course.known:
+            raise vm.exception(RuntimeError, "OrderedDict mutated during iteration")
+        if not isinstance(given, int):
+            if not course.is_followed(now, self._changes()):
+                raise _not_followed()
+            return course.keys
+        try:
+            found = course.after(now, given, self._changes(), self.backward)
+        except MovedSlots:
+            raise _not_followed() from None
+        if found is not course:
+            vm.journal.assign(self, "course", ConstantValue(found))
+        return found.keys
 
     def _part(self, vm: Machine, key: Value, value: Value) -> Value:
         if self.kind == "keys":
@@ -353,17 +407,26 @@ class DictIterator(Value):
         return value if self.kind == "values" else vm.tuple([key, value])
 
     def count(self, vm: Machine) -> Value:
-        return vm.const(len(self.keys or ()))
+        return vm.const(len(self._known(vm).keys))
 
     def element(self, vm: Machine, position: Value) -> Value:
         """The element at a position that data decides, which is in range."""
-        entries = [self.mapping.entries[key] for key in self.keys or ()]
+        entries = [self._pair(vm, key) for key in self._known(vm).keys]
         return vm.getitem(vm.tuple([self._part(vm, *entry) for entry in entries]), position)
 
     def rebuild(self, emit: Rebuilder) -> str:
         view = f"{emit.value(self.mapping)}.{self.kind}()"
         start = f"reversed({view})" if self.backward else f"iter({view})"
-        return emit.advanced(start, self.position)
+        return emit.advanced(start, self.total if self.position == -1 else self.position)
+
+
+def _not_followed() -> GraphBreak:
+    return GraphBreak(
+        "PTC-B006",
+        "entries of a dictionary are replaced while it is iterated over, and which of them come "
+        "next hangs on how CPython's table has grown",
+        "iterate over a copy: `list(d)`",
+    )
 
 
 #: What lies in a set where its content says.
