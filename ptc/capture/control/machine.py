@@ -307,7 +307,8 @@ class ControlMachine(Histories):
 
     @contextmanager
     def keeping_results(self) -> Iterator[None]:
-        """What was computed stays known over a rollback, as its items stay."""
+        """What was computed stays known over a rollback, as its items stay. What an answer says of
+        a number does not: the instruction asks in its order again."""
         tables: list[dict[Any, Any]] = [
             self.computed, self.symbols, self.items, self.lists.lengths, self.sized,
             self.lists.found, self.lists.stores.values,
@@ -316,7 +317,7 @@ class ControlMachine(Histories):
         yield
         for table, known in zip(tables, before, strict=True):
             for key, value in known.items():
-                if key not in table:
+                if key not in table and not (table is self.symbols and key[1] == "sign"):
                     self.journal.put(table, key, value)
 
     def is_fact_table(self, owner: Any) -> bool:
