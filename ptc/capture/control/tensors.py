@@ -511,4 +511,15 @@ def _built(vm: ControlMachine, data: Value, options: dict[str, Value]) -> Value:
         rows = ListValue([_built(vm, item, options) for item in data.items])
         return vm.torch_call("call_function", torch.stack, [rows], {})
     number = vm.read_item(data) if isinstance(data, TensorValue) else data
-    return vm.torch_call("call_function", torch.full, [vm.tuple([]), number], options)
+    size, dtype = vm.tuple([]), options["dtype"]
+    if not (isinstance(number, DataNumber) and _rounds(number, dtype)):
+        return vm.torch_call("call_function", torch.full, [size, number], options)
+    wide = {**options, "dtype": ConstantValue(torch.float64)}
+    made = vm.torch_call("call_function", torch.full, [size, number], wide)
+    return vm.torch_call("call_method", "to", [made, dtype], {})
+
+
+def _rounds(number: Value, dtype: Value) -> bool:
+    """Whether a number may be too great for the type, for which `torch.full` raises: as an element
+    it is infinite."""
+    return number.cls is float and dtype.constant() is torch.float32

@@ -199,6 +199,8 @@ def _number(value: Any, dtype: Any, device: Any) -> Any:
     limits = (FLOATS if isinstance(value, float) else INTEGERS).get(dtype)
     if limits is not None and not limits[0] <= value <= limits[1]:
         raise RuntimeError(_OVERFLOWS[dtype])
+    if isinstance(value, float) and dtype is torch.float32:  # to infinity: `full` would raise
+        return torch.full((), value, dtype=torch.float64, device=device).to(dtype)
     return torch.full((), value, dtype=dtype, device=device)
 
 
