@@ -100,7 +100,7 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     """The plain values and tensors in a nest of containers, by path."""
     if isinstance(value, Mapping):
         parts = [(f"[{key!r}]", item) for key, item in value.items()]
-    elif isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+    elif isinstance(value, (list, tuple)):
         parts = [(f"[{number}]", item) for number, item in enumerate(value)]
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [f.name for f in dataclasses.fields(value)]

@@ -21,6 +21,7 @@ from ptc.capture.values.torch_module import ModuleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.program import CapturedProgram, Const, Leaf, Node, Structure
+from ptc.graph.structure import tuple_name
 
 
 def _declare(vm: TorchMachine, value: Value) -> None:
@@ -59,7 +60,7 @@ class Describer:
                 return self._node("namedtuple", value.items, fields, value.klass, path)
             keys = tuple(range(len(value.items)))
             children = self._children(value.items, keys, path)
-            return Node("tuple", children)
+            return Node("tuple", children, (), tuple_name(value.klass))
         if isinstance(value, ListValue):
             keys = tuple(range(len(value.items)))
             return Node("list", self._children(value.items, keys, path))

@@ -21,7 +21,7 @@ from ptc.capture.errors import GraphBreak
 from ptc.capture.interpreter.calls import FALLBACKS, builtin, pure
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
-from ptc.capture.values.containers import TupleValue
+from ptc.capture.values.containers import SLICED_AS_THEMSELVES, TupleValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph import transforms
@@ -326,9 +326,37 @@ def _is_tensor(vm: TorchMachine, obj: Value) -> Value:
     return ConstantValue(isinstance(obj, TensorValue))
 
 
+SLICED_AS_THEMSELVES.add(torch.Size)
+
+
 @builtin(torch.Size)
 def _torch_size(vm: TorchMachine, sizes: Value | None = None) -> Value:
     return TupleValue([] if sizes is None else list(vm.unpack(sizes)), torch.Size)
+
+
+@builtin(torch.Size.__add__)
+def _size_add(vm: TorchMachine, self: Value, other: Value) -> Value:
+    return TupleValue([*vm.unpack(self), *_added(vm, other)], torch.Size)
+
+
+@builtin(torch.Size.__radd__)
+def _size_radd(vm: TorchMachine, self: Value, other: Value) -> Value:
+    return TupleValue([*_added(vm, other), *vm.unpack(self)], torch.Size)
+
+
+def _added(vm: TorchMachine, other: Value) -> list[Value]:
+    if not issubclass(other.cls, tuple):
+        kind = other.cls.__name__
+        raise vm.type_error(f"can only concatenate tuple (not {kind}) to torch.Size")
+    return list(vm.unpack(other))
+
+
+@builtin(torch.Size.__mul__, torch.Size.__rmul__)
+def _size_repeat(vm: TorchMachine, self: Value, count: Value) -> Value:
+    if not vm.has_index(count):
+        kind = count.cls.__name__
+        raise vm.type_error(f"can't multiply sequence by non-int of type '{kind}'")
+    return TupleValue(list(vm.unpack(self)) * vm.as_index(count), torch.Size)
 
 
 @builtin(torch.Size.numel)

@@ -504,6 +504,8 @@ def _structure_text(structure: Structure, values: Sequence[str]) -> str:
             items = [_structure_text(child, values) for child in children]
             if kind == "list":
                 return f"[{', '.join(items)}]"
+            if kind == "tuple" and type_name:
+                return f"{type_name}([{', '.join(items)}])"
             if kind == "tuple":
                 return f"({', '.join(items)}{',' * (len(items) == 1)})"
             if kind == "dict" and not type_name:

@@ -89,11 +89,11 @@ class Node:
     """A container in a structure.
 
     `kind` is one of `list`, `tuple`, `dict`, `namedtuple`, `dataclass`, `object`; `type_name` is
-    `module.QualName` for the last three and for dict subclasses (a ModelOutput is a `dict` with a
-    type_name). `keys` are the field names or dict keys (empty for list and tuple). A result may
-    also have `rows`: a list with one child, the structure of each element, whose leaves are lists
-    with a value for each element; and `tuple of` the elements of its child. In `rows`, `one of` has
-    the number of one of its other children for each element.
+    `module.QualName` for the last three and for subclasses of dict and tuple (a ModelOutput is a
+    `dict` with a type_name, a torch.Size a `tuple`). `keys` are the field names or dict keys (empty
+    for list and tuple). A result may also have `rows`: a list with one child, the structure of each
+    element, whose leaves are lists with a value for each element; and `tuple of` the elements of
+    its child. In `rows`, `one of` has the number of one of its other children for each element.
     """
 
     kind: str

@@ -176,6 +176,8 @@ def _build(kind: str, items: list[Any], keys: Sequence[Any], type_name: str) -> 
     match kind:
         case "list":
             return items
+        case "tuple" if type_name:
+            return named_type(type_name)(items)
         case "tuple":
             return tuple(items)
         case "tuple of":
@@ -222,9 +224,18 @@ def named_type(type_name: str) -> Any:
     raise CompileError("PTC-A012", f"the class `{type_name}` of a result cannot be imported")
 
 
+def tuple_name(klass: type) -> str:
+    """The name of a class of tuples that a result keeps: only sizes, of all without names of their
+    elements."""
+    name = f"{klass.__module__}.{klass.__qualname__}"
+    return name if name == "torch.Size" else ""
+
+
 def _type_name(value: Any, kind: str) -> str:
     cls = type(value)
-    if kind in ("list", "tuple") or cls is dict:
+    if kind == "tuple":
+        return tuple_name(cls)
+    if kind == "list" or cls is dict:
         return ""
     return f"{cls.__module__}.{cls.__qualname__}"
 

@@ -92,7 +92,8 @@ def builder(structure: Json) -> Builder:
     if kind == "mapping":
         return lambda values: _mapping(type_name, parts[0](values))
     if kind == "tuple":
-        return lambda values: tuple([part(values) for part in parts])
+        made = _tuple_class(type_name)
+        return lambda values: made([part(values) for part in parts])
     if kind == "dict" and not type_name:
         return lambda values: {k: part(values) for k, part in zip(keys, parts, strict=True)}
     stand_in = _stand_in(kind, type_name, tuple(keys))
@@ -223,6 +224,13 @@ def _make(
         return built
     except (TypeError, AttributeError):
         return otherwise(fields)
+
+
+def _tuple_class(type_name: str) -> Callable[[Any], Any]:
+    """What makes a tuple of the named class: only a size's constructor is known to do nothing
+    else, and where torch is not loaded a tuple stands in for it."""
+    made = _loaded_class(type_name) if type_name == "torch.Size" else None
+    return tuple if made is None else made
 
 
 def _mapping(type_name: str, pairs: Any) -> dict[Any, Any]:

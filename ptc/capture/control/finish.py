@@ -83,6 +83,7 @@ from ptc.graph.program import (
     ProgramOutput,
     Structure,
 )
+from ptc.graph.structure import tuple_name
 from ptc.graph.symbols import symbols_of
 
 
@@ -216,7 +217,8 @@ class _Result(Kinds):
         parts = tuple(self.columns(value, part, variables, names) for part in form.parts)
         fields = getattr(form.klass, "_fields", None)
         if fields is None:
-            return Node("list" if form.klass is list else "tuple", parts)
+            kind = "list" if form.klass is list else "tuple"
+            return Node(kind, parts, (), tuple_name(form.klass))
         name = f"{form.klass.__module__}.{form.klass.__qualname__}"
         return Node("namedtuple", parts, tuple(fields), name)
 

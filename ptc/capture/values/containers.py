@@ -83,6 +83,10 @@ class SequenceValue(Instance):
         return type(self)(merged, self.klass)
 
 
+#: Classes of tuples whose slices are of the class.
+SLICED_AS_THEMSELVES: set[type] = set()
+
+
 class TupleValue(SequenceValue):
     """A tuple or an instance of a subclass."""
 
@@ -100,7 +104,7 @@ class TupleValue(SequenceValue):
         return tuple_maker(self.klass).__new__(self.klass, elements)
 
     def like(self, vm: Machine, items: list[Value]) -> Value:
-        return TupleValue(items)
+        return TupleValue(items, self.klass if self.klass in SLICED_AS_THEMSELVES else tuple)
 
     def attribute(self, vm: Machine, name: str) -> Value | None:
         """Fields of C's named tuples (torch.return_types.max, sys.version_info)."""
