@@ -254,6 +254,7 @@ def _size(vm: TorchMachine, tensor: TensorValue, dim: Value | None = None) -> Va
 
 
 def _stride(vm: TorchMachine, tensor: TensorValue, dim: Value | None = None) -> Value:
+    vm.asks_layout(tensor)
     if dim is None:
         return TupleValue([vm.stride_value(tensor, i) for i in range(tensor.fake.dim())])
     return vm.stride_value(tensor, vm.as_index(dim))

@@ -213,6 +213,9 @@ class TorchMachine(Machine):
         sizes = [self.size_value(tensor, dim) for dim in range(tensor.fake.dim())]
         return TupleValue(sizes, torch.Size)
 
+    def asks_layout(self, tensor: TensorValue, what: str = "strides") -> None:
+        """Before the program sees strides of a tensor, or its offset."""
+
     def stride_value(self, tensor: TensorValue, dim: int) -> Value:
         stride = tensor.fake.stride(dim)
         stack = self.stack_locations()

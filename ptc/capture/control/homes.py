@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ptc.capture.control.identities import Identities
+from ptc.capture.control.layouts import Layouts
 from ptc.capture.values.torch_tensor import TensorValue
 from ptc.graph.control import NumberVar, TensorVar
 from ptc.graph.program import ProgramInput
@@ -46,6 +47,7 @@ class Homes:
         self.merged: dict[TensorValue, list[TensorValue]] = {}
         self.sites: dict[int, Hashable] = {}
         self.identities = Identities()
+        self.layouts = Layouts()
         self.unsure: dict[TensorValue, set[TensorValue]] = {}
         self.stale: dict[int, tuple[str, tuple[Location, ...]]] = {}
         self.awaited: dict[int, Callable[[], None]] = {}

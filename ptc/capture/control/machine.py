@@ -31,6 +31,7 @@ from ptc.capture.control import (
     generators,
     indexing,
     keys,
+    layouts,
     library,
     list_methods,
     list_tensors,
@@ -198,6 +199,7 @@ class ControlMachine(Histories):
     same_size = staticmethod(data_sizes.same_size)
     bindings = data_sizes.bindings
     bindings_of = data_sizes.bindings_of
+    asks_layout = layouts.ask
     size_symbol = data_sizes.size_symbol
     value_symbol = data_sizes.value_symbol
     read_item = tensors.read_item
@@ -307,8 +309,7 @@ class ControlMachine(Histories):
 
     @contextmanager
     def keeping_results(self) -> Iterator[None]:
-        """What was computed stays known over a rollback, as its items stay. What an answer says of
-        a number does not: the instruction asks in its order again."""
+        """What was computed, not from answers, stays known over a rollback, as its items stay."""
         tables: list[dict[Any, Any]] = [
             self.computed, self.symbols, self.items, self.lists.lengths, self.sized,
             self.lists.found, self.lists.stores.values,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.fx
 
+from ptc.capture.control import layouts
 from ptc.capture.control.arithmetic import arithmetic
 from ptc.capture.control.homes import storage
 from ptc.capture.control.states import Restart
@@ -163,6 +164,10 @@ def tensor_variable(vm: ControlMachine, value: TensorValue, *, dense: bool = Fal
         if own.graph is vm.writer.block.graph:
             vm.writer.flush()
         return var
+    if not ordered:
+        layouts.lose(vm, layouts.STRIDES)
+    if dense and not vm.same_size(value.fake.storage_offset(), 0):
+        layouts.lose(vm, layouts.OFFSET)
     return _copy_variable(vm, value)
 
 
@@ -442,9 +447,25 @@ def special_call(
     if target == "new_tensor" and len(args) == 2 and isinstance(args[0], TensorValue):
         like = {"dtype": ConstantValue(args[0].fake.dtype)}
         return _tensor_of(vm, args[1], {**like, **kwargs})
+    if target in layouts.ASKING and isinstance(args[0], TensorValue):
+        vm.asks_layout(args[0], layouts.ASKING[target])
+        if target == "is_contiguous":
+            return _is_contiguous(vm, args, kwargs)
     if target is torch.linspace:
         return _linspace(vm, args, kwargs)
     return None
+
+
+def _is_contiguous(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """In row-major order, of symbolic sizes: torch's fake tensors say no where they do not know."""
+    value = args[0]
+    assert isinstance(value, TensorValue)
+    sizes = [vm.size_value(value, dim) for dim in range(value.fake.dim())]
+    if kwargs or len(args) > 1 or all(size.is_constant() for size in sizes):
+        return None
+    strides = [vm.stride_value(value, dim) for dim in range(len(sizes))]
+    pair = [vm.tuple([*sizes]), vm.tuple([*strides])]
+    return vm.call(vm.wrap_fixed(torch_functions.in_row_major_order), pair)
 
 
 def _linspace(vm: ControlMachine, args: list[Value], kwargs: dict[str, Value]) -> Value | None:

@@ -88,3 +88,17 @@ def indices_of_slice(size: int, start: Any, stop: Any, step: int) -> torch.Tenso
         last = max(last + size, 0)
     count = (max(min(last, size), first) - first + step - 1) // step
     return torch.arange(count) * step + first
+
+
+def in_row_major_order(sizes: Any, strides: Any) -> bool:
+    """`Tensor.is_contiguous()`"""
+    for size in sizes:
+        if size == 0:
+            return True
+    expected = 1
+    for i in range(len(sizes) - 1, -1, -1):
+        if sizes[i] != 1:
+            if strides[i] != expected:
+                return False
+            expected = expected * sizes[i]
+    return True
