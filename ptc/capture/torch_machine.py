@@ -310,6 +310,7 @@ class TorchMachine(Machine):
     def run_fake(self, function: Any, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if self.reentered:
             raise GraphBreak("PTC-B004", "a function transform is gone back into")
+        own = function
         if self.fakes.is_symbolic:
             ranges = self.whole_program and not self.fakes.asks
             function = form_of(function, target, checks_ranges_only=ranges)
@@ -359,7 +360,13 @@ class TorchMachine(Machine):
                     f"{_name_of(target)} fails in a function transform: {error}",
                     "see whether it works in eager; with sizes that change, make them static",
                 ) from error
-            raise self.native_exception(error) from None
+            raise self.call_exception(error, own, args, kwargs) from None
+
+    def call_exception(
+        self, error: Exception, function: Any, args: list[Any], kwargs: dict[str, Any]
+    ) -> BaseException:
+        """What the program gets for an exception of a call's rule."""
+        return self.native_exception(error)
 
     def result_value(self, result: Any, node: torch.fx.Node) -> Value:
         """The value of a node's result; elements of a tuple get nodes of their own."""

@@ -47,6 +47,7 @@ from ptc.capture.control import (
     tensor_index,
     tensors,
     text,
+    torch_errors,
     variables,
 )
 from ptc.capture.control.block_builder import BlockBuilder
@@ -58,13 +59,7 @@ from ptc.capture.control.homes import Homes
 from ptc.capture.control.kept import Kept, State
 from ptc.capture.control.list_registry import Lists
 from ptc.capture.control.loops import LoopContext
-from ptc.capture.control.questions import (
-    Fork,
-    NumberTruth,
-    Question,
-    SizeTruth,
-    TensorTruth,
-)
+from ptc.capture.control.questions import Fork, NumberTruth, Question, SizeTruth, TensorTruth
 from ptc.capture.control.splits import run_apart, take_apart
 from ptc.capture.control.work import QUESTION, TENSOR_CALL, Work
 from ptc.capture.control.writer import Writer
@@ -200,6 +195,7 @@ class ControlMachine(Histories):
     bindings = data_sizes.bindings
     bindings_of = data_sizes.bindings_of
     asks_layout = layouts.ask
+    call_exception = torch_errors.call_exception
     size_symbol = data_sizes.size_symbol
     value_symbol = data_sizes.value_symbol
     read_item = tensors.read_item

@@ -1,0 +1,214 @@
+"""What torch says where a call fails: its rules for symbolic sizes have texts, and now and then
+exceptions, of their own. The call is made with tensors of zeros, of several sizes that the path
+allows; what differs between the texts is a size, or a number of elements, that the program knows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import sympy
+import torch
+import torch.utils._pytree as pytree
+
+from ptc.capture.errors import GraphBreak
+from ptc.capture.values.base import Value
+from ptc.capture.values.constants import ConstantValue
+from ptc.capture.values.torch_numbers import SymbolicNumber
+from ptc.graph.symbols import expression_of
+
+if TYPE_CHECKING:
+    from ptc.capture.control.machine import ControlMachine
+
+_GREAT = (101, 211, 307, 401, 503)  # found again in a text
+_SMALL = range(8)
+_MOST_TRIED, _ENOUGH, _MOST_ELEMENTS = 2000, 5, 4_000_000
+_NUMBER = re.compile(r"(\d+)")
+
+Sizes = dict[Any, int]
+
+
+def call_exception(
+    vm: ControlMachine,
+    error: Exception,
+    function: Callable[..., Any],
+    args: list[Any],
+    kwargs: dict[str, Any],
+) -> BaseException:
+    """What the program gets for an exception that the rule of a call has raised."""
+    leaves, form = pytree.tree_flatten((args, kwargs))
+    if any(map(_is_opaque, leaves)):
+        return vm.native_exception(error)
+    pinned = {symbol: vm.facts.value(symbol) for symbol in _symbols(leaves)}
+    one_size = None not in pinned.values()
+    if _is_dead(vm, list(pinned)):
+        return vm.native_exception(error)
+    failures = _failures(vm, function, leaves, form)
+    if not failures or any(one is None for _, one in failures):
+        return _not_told(error)
+    kinds = {type(one) for _, one in failures}
+    texts = [_NUMBER.split(str(one)) for _, one in failures]
+    if len(kinds) > 1 or (len(failures) == 1 and not one_size):
+        return _not_told(error)
+    if all(text == texts[0] for text in texts):
+        assert failures[0][1] is not None
+        return vm.native_exception(failures[0][1])
+    parts = _template(vm, leaves, texts, [sizes for sizes, _ in failures])
+    return _not_told(error) if parts is None else vm.raised(kinds.pop(), [vm.join_text(parts)])
+
+
+def _is_opaque(leaf: Any) -> bool:
+    """Whether there is nothing real to put in the place of an argument."""
+    if isinstance(leaf, (torch.SymFloat, torch.SymBool)):
+        return True
+    return isinstance(leaf, torch.Tensor) and (
+        leaf.layout is not torch.strided or leaf.device.type != "cpu" or leaf.is_quantized
+    )
+
+
+def _not_told(error: Exception) -> GraphBreak:
+    return GraphBreak(
+        "PTC-B004",
+        f"a call fails where data says so, and what torch says then is not known: {error}",
+        "ask for the sizes before the call, and raise an exception with a text of the model's own",
+    )
+
+
+# -- running it -----------------------------------------------------------------------------------
+
+
+def _failures(
+    vm: ControlMachine, function: Callable[..., Any], leaves: list[Any], form: Any
+) -> list[tuple[Sizes, Exception | None]]:
+    """What the call raises, None for nothing, of some sizes that the path allows."""
+    found: list[tuple[Sizes, Exception | None]] = []
+    for sizes in itertools.islice(_choices(_symbols(leaves)), _MOST_TRIED):
+        if not _allowed(vm, sizes):
+            continue
+        real = _real(leaves, sizes)
+        if real is None:
+            continue
+        args, kwargs = pytree.tree_unflatten(real, form)
+        try:
+            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                function(*args, **kwargs)
+            found.append((sizes, None))
+        except Exception as error:
+            found.append((sizes, error))
+        if len(found) == _ENOUGH:
+            break
+    return found
+
+
+def _symbols(leaves: list[Any]) -> list[Any]:
+    found: dict[Any, None] = {}
+    for number in _numbers(leaves):
+        found |= dict.fromkeys(sorted(expression_of(number).free_symbols, key=str))
+    return list(found)
+
+
+def _numbers(leaves: list[Any]) -> Iterator[Any]:
+    """Symbolic sizes and ints of a call."""
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor):
+            numbers = (*leaf.shape, *leaf.stride(), leaf.storage_offset())
+            yield from (one for one in numbers if isinstance(one, torch.SymInt))
+        elif isinstance(leaf, torch.SymInt):
+            yield leaf
+
+
+def _choices(symbols: list[Any]) -> Iterator[Sizes]:
+    if not symbols:
+        yield {}
+        return
+    count = len(_GREAT)
+    for turn in range(count):
+        yield {one: _GREAT[(turn + 2 * i) % count] + i for i, one in enumerate(symbols)}
+    for numbers in itertools.product((*_SMALL, _GREAT[0]), repeat=len(symbols)):
+        yield dict(zip(symbols, numbers, strict=True))
+
+
+def _allowed(vm: ControlMachine, sizes: Sizes) -> bool:
+    """Whether nothing that is known on this path speaks against the sizes."""
+    for symbol, size in sizes.items():
+        known = vm.fakes.data_dims.get(str(symbol))
+        if known is not None and size < known.lower:
+            return False
+    for condition, holds in vm.facts.table.items():
+        if condition.free_symbols and condition.free_symbols <= sizes.keys():
+            decided = condition.subs(sizes)
+            if decided in (sympy.true, sympy.false) and bool(decided) is not holds:
+                return False
+    return True
+
+
+def _is_dead(vm: ControlMachine, symbols: list[Any]) -> bool:
+    """Whether no size is allowed: no call takes this path."""
+    if len(symbols) != 1:
+        return False
+    return not any(_allowed(vm, {symbols[0]: size}) for size in range(_MOST_TRIED))
+
+
+def _real(leaves: list[Any], sizes: Sizes) -> list[Any] | None:
+    """The arguments with these sizes; None if that is too much memory."""
+    made: list[Any] = []
+    for leaf in leaves:
+        if isinstance(leaf, torch.SymInt):
+            made.append(_known(leaf, sizes))
+        elif not isinstance(leaf, torch.Tensor):
+            made.append(leaf)
+        else:
+            shape = [_known(one, sizes) for one in leaf.shape]
+            steps = [_known(one, sizes) for one in leaf.stride()]
+            reach = 1 + sum(max(n - 1, 0) * step for n, step in zip(shape, steps, strict=True))
+            if min([0, *shape]) < 0 or max(reach, math.prod(shape)) > _MOST_ELEMENTS:
+                return None
+            memory = torch.zeros(reach, dtype=leaf.dtype)
+            made.append(memory.as_strided(shape, steps))
+    return made
+
+
+def _known(number: Any, sizes: Sizes) -> int:
+    return number if isinstance(number, int) else int(expression_of(number).subs(sizes))
+
+
+# -- the text -------------------------------------------------------------------------------------
+
+
+def _template(
+    vm: ControlMachine, leaves: list[Any], texts: list[list[str]], sizes: list[Sizes]
+) -> list[Value] | None:
+    """The parts of the text that all of these are; None if it is not known what differs."""
+    if len({len(text) for text in texts}) > 1:
+        return None
+    known = _candidates(leaves)
+    parts: list[Value] = []
+    for place, column in enumerate(zip(*texts, strict=True)):
+        if len(set(column)) == 1:
+            parts.append(ConstantValue(column[0]))
+            continue
+        if place % 2 == 0:
+            return None  # words
+        number = next((n for n in known if _is_shown(n, column, sizes)), None)
+        if number is None:
+            return None
+        parts.append(vm.repr(SymbolicNumber(number, None)))
+    return parts
+
+
+def _candidates(leaves: list[Any]) -> list[Any]:
+    found = [sign for number in _numbers(leaves) for sign in (number, -number)]
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor):
+            count = leaf.numel()
+            found += [count] if isinstance(count, torch.SymInt) else []
+    return found
+
+
+def _is_shown(number: Any, column: tuple[str, ...], sizes: list[Sizes]) -> bool:
+    pairs = zip(column, sizes, strict=True)
+    return all(shown == str(_known(number, here)) for shown, here in pairs)
