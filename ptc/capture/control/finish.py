@@ -37,6 +37,7 @@ from ptc.capture.control.records import RecordValue
 from ptc.capture.control.result_kinds import Kinds
 from ptc.capture.control.tensors import declare
 from ptc.capture.control.tuples import DataTupleValue
+from ptc.capture.control.work import require_shallow
 from ptc.capture.control.writer import Block, is_computation
 from ptc.capture.effects import refuse_effects
 from ptc.capture.errors import GraphBreak
@@ -389,6 +390,7 @@ def finish(
     described = None if arguments is None else arguments.structure(vm, _Arguments(vm))
     vm.writer.flush()
     body = vm.writer.root
+    require_shallow(body)
     vm.lists.stores.begin(body)
     vm.state.begin(body)
     wanted = {output.value.name for output in collector.outputs}

@@ -6,6 +6,7 @@ are alike are told from those that are not."""
 from __future__ import annotations
 
 import heapq
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,3 +148,13 @@ def test_a_path_that_answers_otherwise_has_a_result_of_its_own() -> None:
         result = fakes.run(torch.add, [x, y], {}, torch.add)
         shapes.append(facts.value(expression_of(result.shape[0])))
     assert shapes == [3, 3, 3, 3]
+
+
+def test_branches_that_lie_too_deep_in_each_other_are_refused(tmp_path: Path) -> None:
+    checks = "".join(f"    if x[{i}] < 0: return x + {i}\n" for i in range(210))
+    path = tmp_path / "deep.py"
+    path.write_text(f"def deep(x):\n{checks}    return x\n")
+    made: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), made)
+    with pytest.raises(CompileError, match="PTC-B017.*200 branches"):
+        capture_program(made["deep"], (torch.ones(210),))
