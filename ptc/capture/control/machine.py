@@ -267,7 +267,7 @@ class ControlMachine(Histories):
         if answer is not None:
             question.assume(self, answer)
             return answer
-        if expected is not None and expected[0][0] == key[0]:
+        if expected is not None and question.is_like(self, expected[0]):
             self.attempt.used += 1
             question.assume(self, expected[1])
             return expected[1]
@@ -289,9 +289,7 @@ class ControlMachine(Histories):
     def decide(self, condition: Any) -> bool:
         if isinstance(condition, bool):
             return condition
-        expression = condition.node.expr
-        known = self.facts.truth(expression)
-        return known if known is not None else self.choose(SizeTruth(expression)) == 0
+        return self.choose(SizeTruth(condition.node.expr)) == 0
 
     def narrow(self, selector: str, indices: frozenset[int]) -> None:
         """Note that a choice is one of these of its alternatives."""

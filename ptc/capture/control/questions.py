@@ -30,6 +30,10 @@ class Question:
         """The kind of question, and what it is about."""
         raise NotImplementedError
 
+    def is_like(self, vm: ControlMachine, key: tuple[Any, ...]) -> bool:
+        """Whether a question with this key may be this one, of variables with other names."""
+        return key[0] == self.key()[0]
+
     def known(self, vm: ControlMachine) -> int | None:
         """The answer, if it need not be asked."""
         return None
@@ -70,6 +74,9 @@ class NumberTruth(Question):
     def key(self) -> tuple[Any, ...]:
         return ("number", self.number.var.name)
 
+    def is_like(self, vm: ControlMachine, key: tuple[Any, ...]) -> bool:
+        return key[0] == "number" and _made(vm, key[1]) == _made(vm, self.number.var.name)
+
     def known(self, vm: ControlMachine) -> int | None:
         truth = vm.known_truths.get(self.number.var.name)
         if truth is None and self.number.chosen is not None:
@@ -104,6 +111,9 @@ class SizeTruth(Question):
     def key(self) -> tuple[Any, ...]:
         return ("size", self.condition)
 
+    def is_like(self, vm: ControlMachine, key: tuple[Any, ...]) -> bool:
+        return key[0] == "size" and _nameless(key[1]) == _nameless(self.condition)
+
     def known(self, vm: ControlMachine) -> int | None:
         truth = vm.facts.truth(self.condition)
         return None if truth is None else int(not truth)
@@ -115,6 +125,20 @@ class SizeTruth(Question):
 
     def assume(self, vm: ControlMachine, answer: int) -> None:
         vm.facts.assume(self.condition, answer == 0)
+
+
+def _made(vm: ControlMachine, name: str) -> tuple[Any, ...]:
+    """What a number is computed by, whatever it is computed of."""
+    op, operands = vm.definitions.get(name, ("", ()))
+    return (op, *(None if isinstance(one, NumberVar) else repr(one) for one in operands))
+
+
+def _nameless(condition: sympy.Basic) -> sympy.Basic:
+    """A condition with all symbols as one."""
+    return condition.xreplace(dict.fromkeys(condition.free_symbols, _ANY))
+
+
+_ANY = sympy.Symbol("any", integer=True)
 
 
 class Which(Question):
