@@ -43,22 +43,23 @@ def call_exception(
     leaves, form = pytree.tree_flatten((args, kwargs))
     if any(map(_is_opaque, leaves)):
         return vm.native_exception(error)
-    pinned = {symbol: vm.facts.value(symbol) for symbol in _symbols(leaves)}
-    one_size = None not in pinned.values()
-    if _is_dead(vm, list(pinned)):
-        return vm.native_exception(error)
+    allowed = _few(vm, _symbols(leaves))
+    if allowed == 0:
+        return vm.native_exception(error)  # no call takes this path
     failures = _failures(vm, function, leaves, form)
     if not failures or any(one is None for _, one in failures):
-        return _not_told(error)
+        return _not_told(vm, error, leaves)
     kinds = {type(one) for _, one in failures}
     texts = [_NUMBER.split(str(one)) for _, one in failures]
-    if len(kinds) > 1 or (len(failures) == 1 and not one_size):
-        return _not_told(error)
+    if len(kinds) > 1 or (len(failures) == 1 and allowed != 1):
+        return _not_told(vm, error, leaves)
     if all(text == texts[0] for text in texts):
         assert failures[0][1] is not None
         return vm.native_exception(failures[0][1])
     parts = _template(vm, leaves, texts, [sizes for sizes, _ in failures])
-    return _not_told(error) if parts is None else vm.raised(kinds.pop(), [vm.join_text(parts)])
+    if parts is None:
+        return _not_told(vm, error, leaves)
+    return vm.raised(kinds.pop(), [vm.join_text(parts)])
 
 
 def _is_opaque(leaf: Any) -> bool:
@@ -70,7 +71,11 @@ def _is_opaque(leaf: Any) -> bool:
     )
 
 
-def _not_told(error: Exception) -> GraphBreak:
+def _not_told(vm: ControlMachine, error: Exception, leaves: list[Any]) -> BaseException:
+    """The exception of the rule, unless it tells of sizes by names that only capture knows."""
+    named = set(re.findall(r"\w+", str(error)))
+    if named.isdisjoint(map(str, _symbols(leaves))):
+        return vm.native_exception(error)
     return GraphBreak(
         "PTC-B004",
         f"a call fails where data says so, and what torch says then is not known: {error}",
@@ -146,11 +151,15 @@ def _allowed(vm: ControlMachine, sizes: Sizes) -> bool:
     return True
 
 
-def _is_dead(vm: ControlMachine, symbols: list[Any]) -> bool:
-    """Whether no size is allowed: no call takes this path."""
-    if len(symbols) != 1:
-        return False
-    return not any(_allowed(vm, {symbols[0]: size}) for size in range(_MOST_TRIED))
+def _few(vm: ControlMachine, symbols: list[Any]) -> int | None:
+    """How many sizes are allowed, if that is none or one; None for more, or if it is not known."""
+    if not symbols:
+        return 1
+    if len(symbols) > 1:
+        return None
+    allowed = (size for size in range(_MOST_TRIED) if _allowed(vm, {symbols[0]: size}))
+    count = len(list(itertools.islice(allowed, 2)))
+    return count if count < 2 else None
 
 
 def _real(leaves: list[Any], sizes: Sizes) -> list[Any] | None:
