@@ -210,7 +210,15 @@ def _template(
 
 
 def _candidates(leaves: list[Any]) -> list[Any]:
-    found = [sign for number in _numbers(leaves) for sign in (number, -number)]
+    """Numbers that a text may show: those of the call, of elements, and of what a call makes that
+    repeats."""
+    numbers = list(_numbers(leaves))
+    fixed = {
+        size for leaf in leaves if isinstance(leaf, torch.Tensor) for size in leaf.shape
+        if isinstance(size, int) and size > 1
+    }  # fmt: skip
+    numbers += [number * size for number in numbers for size in sorted(fixed)]
+    found = [sign for number in numbers for sign in (number, -number)]
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor):
             count = leaf.numel()
