@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _GREAT = (101, 211, 307, 401, 503)  # found again in a text
 _SMALL = range(8)
-_MOST_TRIED, _ENOUGH, _MOST_ELEMENTS = 2000, 5, 4_000_000
+_MOST_TRIED, _MOST_NEAR, _ENOUGH, _MOST_ELEMENTS = 2000, 100, 5, 4_000_000
 _NUMBER = re.compile(r"(\d+)")
 
 Sizes = dict[Any, int]
@@ -43,10 +43,12 @@ def call_exception(
     leaves, form = pytree.tree_flatten((args, kwargs))
     if any(map(_is_opaque, leaves)):
         return vm.native_exception(error)
-    allowed = _few(vm, _symbols(leaves))
+    symbols = _symbols(leaves)
+    known = _Known(vm, symbols)
+    allowed = _few(known, symbols)
     if allowed == 0:
         return vm.native_exception(error)  # no call takes this path
-    failures = _failures(vm, function, leaves, form)
+    failures = _failures(known, function, leaves, form)
     if not failures or any(one is None for _, one in failures):
         return _not_told(vm, error, leaves)
     kinds = {type(one) for _, one in failures}
@@ -87,12 +89,12 @@ def _not_told(vm: ControlMachine, error: Exception, leaves: list[Any]) -> BaseEx
 
 
 def _failures(
-    vm: ControlMachine, function: Callable[..., Any], leaves: list[Any], form: Any
+    known: _Known, function: Callable[..., Any], leaves: list[Any], form: Any
 ) -> list[tuple[Sizes, Exception | None]]:
     """What the call raises, None for nothing, of some sizes that the path allows."""
     found: list[tuple[Sizes, Exception | None]] = []
     for sizes in itertools.islice(_choices(_symbols(leaves)), _MOST_TRIED):
-        if not _allowed(vm, sizes):
+        if not known.allows(sizes):
             continue
         real = _real(leaves, sizes)
         if real is None:
@@ -137,27 +139,43 @@ def _choices(symbols: list[Any]) -> Iterator[Sizes]:
         yield dict(zip(symbols, numbers, strict=True))
 
 
-def _allowed(vm: ControlMachine, sizes: Sizes) -> bool:
-    """Whether nothing that is known on this path speaks against the sizes."""
-    for symbol, size in sizes.items():
-        known = vm.fakes.data_dims.get(str(symbol))
-        if known is not None and size < known.lower:
+class _Known:
+    """What is known on a path of sizes that are called by symbols."""
+
+    def __init__(self, vm: ControlMachine, symbols: list[Any]) -> None:
+        dims = {symbol: vm.fakes.data_dims.get(str(symbol)) for symbol in symbols}
+        self._least = {symbol: dim.lower for symbol, dim in dims.items() if dim is not None}
+        self._facts = [
+            (condition, holds)
+            for condition, holds in vm.facts.table.items()
+            if condition.free_symbols and condition.free_symbols <= set(symbols)
+        ]
+
+    def allows(self, sizes: Sizes) -> bool:
+        """Whether nothing speaks against the sizes."""
+        if any(sizes[symbol] < least for symbol, least in self._least.items()):
             return False
-    for condition, holds in vm.facts.table.items():
-        if condition.free_symbols and condition.free_symbols <= sizes.keys():
-            decided = condition.subs(sizes)
+        given = {symbol: sympy.Integer(size) for symbol, size in sizes.items()}
+        for condition, holds in self._facts:
+            decided = condition.xreplace(given)
             if decided in (sympy.true, sympy.false) and bool(decided) is not holds:
                 return False
-    return True
+        return True
+
+    def numbers(self) -> set[int]:
+        """Integers that what is known names, and those beside them."""
+        named = {int(n) for condition, _ in self._facts for n in condition.atoms(sympy.Integer)}
+        return {near for n in named for near in (n - 1, n, n + 1)}
 
 
-def _few(vm: ControlMachine, symbols: list[Any]) -> int | None:
+def _few(known: _Known, symbols: list[Any]) -> int | None:
     """How many sizes are allowed, if that is none or one; None for more, or if it is not known."""
     if not symbols:
         return 1
     if len(symbols) > 1:
         return None
-    allowed = (size for size in range(_MOST_TRIED) if _allowed(vm, {symbols[0]: size}))
+    tried = sorted({*range(_MOST_NEAR), *(n for n in known.numbers() if n >= 0)})
+    allowed = (size for size in tried if known.allows({symbols[0]: size}))
     count = len(list(itertools.islice(allowed, 2)))
     return count if count < 2 else None
 
