@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ptc.capture.code import analyse
-from ptc.capture.control import entries, identities, list_forms, lists
+from ptc.capture.control import entries, identities, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.handles import handle_of, one_class
 from ptc.capture.control.homes import storage
 from ptc.capture.control.list_rows import TakenList
-from ptc.capture.control.merging_choices import MergedChoices
+from ptc.capture.control.merging_choices import MergedChoices, has_many
 from ptc.capture.control.merging_entries import MergedEntries
 from ptc.capture.control.merging_iterators import MergedIterators
 from ptc.capture.control.merging_lists import MergedLists, Unmergeable
@@ -25,7 +25,7 @@ from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
 from ptc.capture.values.callables import CellValue, LostValue
-from ptc.capture.values.choices import MISSING, ChoiceValue, alternatives_of
+from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
 from ptc.capture.values.data_numbers import DataNumber
@@ -472,12 +472,6 @@ class Merger:
                 return position
         alternatives.append(value)
         return len(alternatives) - 1
-
-
-def has_many(texts: Sequence[Value]) -> bool:
-    """Whether these are more known strings than are told apart."""
-    known = {one.constant() for text in texts for one in alternatives_of(text)}
-    return len(known) > list_forms.MOST_TEXTS
 
 
 def same_fact(one: Any, other: Any) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ptc.capture.control import identities, lists
+from ptc.capture.control import identities, list_forms, lists
 from ptc.capture.control.arithmetic import is_number, number_kind, operand
 from ptc.capture.control.handles import (
     Kind,
@@ -84,7 +84,7 @@ class MergedChoices:
         for kind in kinds_of(values):
             if not isinstance(kind, NumberKind):
                 values = self._handles(values, kind)
-        values = self._list(values)
+        values = self._list(self._texts(values))
         every = [one for value in values for one in alternatives_of(value)]
         for key in dict.fromkeys(map(shape_of, every)):
             if key not in (None, list):
@@ -151,6 +151,23 @@ class MergedChoices:
                 else:
                     for item in items(found[0] if found else None):
                         vm.writer.add(item)
+
+    def _texts(self, values: list[Value]) -> list[Value]:
+        """One variable for strings, where more are known than are told apart."""
+        own = [[one for one in alternatives_of(v) if is_text(one)] for v in values]
+        if not has_many([one for found in own for one in found]):
+            return values
+        if any(is_made(one) and one.var is None for found in own for one in found):  # type: ignore[attr-defined]
+            return values
+        target = TextVar(self._vm.writer.name("text"))
+
+        def given(one: Value | None) -> list[Any]:
+            text = self._vm.text_variable(ConstantValue("") if one is None else one)
+            return [Assign(target, text)]
+
+        for number, (value, found) in enumerate(zip(values, own, strict=True)):
+            self._each(number, value, found, given)
+        return _replaced(values, own, TextValue((Formatted(target),)))
 
     # -- lists, tuples, tensors ----------------------------------------------------------------
 
@@ -343,6 +360,13 @@ def _told_apart(end: End) -> Iterator[End]:
 
 def numbers_of(value: Value, kind: Kind) -> list[Any]:
     return [part for part in alternatives_of(value) if kind_of(part) is kind]
+
+
+def has_many(texts: Sequence[Value]) -> bool:
+    """Whether these have more known strings than are told apart."""
+    every = [one for text in texts for one in alternatives_of(text)]
+    known = {one.value for one in every if isinstance(one, ConstantValue)}
+    return len(known) > list_forms.MOST_TEXTS
 
 
 def shape_of(value: Value) -> Any:

@@ -383,3 +383,22 @@ def test_strings_of_many_parts() -> None:
     check(wrapped, *map(torch.tensor, ([1.0, 2, -1, 3], [-1.0, -2, -3, -4], [1.0, 1, 1, 1])))
     rows = ([1.0, 2, 3, 0, 6, 4], [6.0, 6, 1, 1, 1, 1], [0.0, 1, 2, 3, 4, 5])
     check(joined_pieces, *map(torch.tensor, rows))
+
+
+def a_string_or_none_or_a_list(x: torch.Tensor) -> Any:
+    found: Any = ""
+    for i, v in enumerate(x.tolist()):
+        if v > 1:
+            found = f"{found}{i}"
+        elif v > 0:
+            found = None
+        elif found is None:
+            found = ["a"]
+        else:
+            found = found + found if len(found) < 9 else found[1:]
+    return found
+
+
+def test_many_strings_among_other_values() -> None:
+    rows = ([2.0, 2, 0.5, -1, -1, 2], [2.0, 2, -1, -1, 2, 2], [-1.0] * 6, [0.5, 2, 0.5, 2, 0.5, 2])
+    check(a_string_or_none_or_a_list, *map(torch.tensor, rows))
