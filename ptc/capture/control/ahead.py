@@ -13,6 +13,7 @@ from ptc.capture.control.states import changes
 from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.births import BornDict, BornList, born
+from ptc.capture.values.callables import CellValue
 from ptc.capture.values.iterators import GeneratorValue
 from ptc.capture.values.torch_tensor import TensorValue
 
@@ -49,6 +50,8 @@ def watch(vm: ControlMachine, generator: GeneratorValue, read: list[Any]) -> Non
 def own_iterators(vm: ControlMachine, frame: Frame) -> set[int]:
     """The iterators that a frame which has not begun was given, and no variable has too."""
     others = [one for other in vm.frames if other is not frame for one in _held(other)]
+    others += [one.content for one in others if isinstance(one, CellValue)]
+    others += [one.rest for one in others if isinstance(one, GeneratorValue)]
     kept = set(map(id, others))
     given = [one for one in frame.locals.values() if _is_iterator(one) and id(one) not in kept]
     return {id(one) for one in _from(given) if _is_iterator(one)}

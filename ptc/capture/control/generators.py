@@ -97,15 +97,13 @@ def _lazy_handlers() -> frozenset[Any]:
 def settled(vm: ControlMachine, value: Value, *, lazy: bool = False) -> Value:
     """For a library function that goes through an iterable, at once if it is not lazy: the list of
     what a generator yields."""
+    if isinstance(value, GeneratorValue) and value.rest is not None:
+        return value.rest
     attempt, owner, found = vm.collected_now
     if value is owner and attempt is vm.attempt:
         return found  # settled before in this instruction
-    if isinstance(value, GeneratorValue) and value.rest is not None:
-        return value.rest
     if isinstance(value, GeneratorValue) and is_collected(vm, value):
-        if _is_resumed(vm, value):
-            return iterator(vm, value)
-        return _collect_ahead(vm, value) if lazy else collect(vm, value)
+        return iterator(vm, value) if lazy or _is_resumed(vm, value) else collect(vm, value)
     return value
 
 
@@ -127,19 +125,14 @@ def iterator(vm: ControlMachine, generator: Value) -> Value:
     if not isinstance(generator, GeneratorValue):
         return generator
     if generator.rest is None and is_collected(vm, generator):
-        vm.journal.assign(generator, "rest", vm.iterate(_collect_ahead(vm, generator)))
+        read = ahead.reachable(generator.frame)
+        own = ahead.own_iterators(vm, generator.frame)
+        mark, moment = vm.journal.mark(), now()
+        found = collect(vm, generator)
+        ahead.require_no_writes(vm, generator, mark, moment, own)
+        ahead.watch(vm, generator, [one for one in read if id(one) not in own])
+        vm.journal.assign(generator, "rest", vm.iterate(found))
     return generator if generator.rest is None else generator.rest
-
-
-def _collect_ahead(vm: ControlMachine, generator: GeneratorValue) -> Value:
-    """A list of all that the generator yields, for who asks for its elements one by one."""
-    read = ahead.reachable(generator.frame)
-    own = ahead.own_iterators(vm, generator.frame)
-    mark, moment = vm.journal.mark(), now()
-    found = collect(vm, generator)
-    ahead.require_no_writes(vm, generator, mark, moment, own)
-    ahead.watch(vm, generator, read)
-    return found
 
 
 def collect(vm: ControlMachine, generator: GeneratorValue) -> Value:

@@ -115,6 +115,21 @@ def looked_at_first(x: Row) -> Any:
     return list(counts.items()), kinds, sum(several[0])
 
 
+def in_part(x: Row) -> Any:
+    """What lazy functions leave of a generator is still there."""
+    kept = []
+    for take in (
+        lambda g: list(itertools.islice(g, 1)),
+        lambda g: list(itertools.takewhile(lambda n: n > 2, g)),
+        lambda g: [v for v, _ in zip(g, range(2), strict=False)],
+        lambda g: list(zip(g, g, strict=False)),
+        lambda g: next(map(abs, g), None),
+    ):
+        positive = (v for v in x.tolist() if v > 0)
+        kept.append((take(positive), list(positive)))
+    return kept
+
+
 def own_iterators(x: Row) -> Any:
     """Generators that run ahead of who asks for their elements, with iterators of their own."""
     found = []
@@ -127,7 +142,7 @@ def own_iterators(x: Row) -> Any:
 PROGRAMS = [
     any_and_all, any_in_a_loop, left_where_the_loop_ends, first_of_some, first_that_is_not_there,
     first_of_what_prints, rest_after_some, returns_a_value, extremes, filters,
-    looked_at_first, own_iterators,
+    looked_at_first, own_iterators, in_part,
 ]  # fmt: skip
 
 
