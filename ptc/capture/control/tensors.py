@@ -533,6 +533,8 @@ def _built(vm: ControlMachine, data: Value, options: dict[str, Value]) -> Value:
         return vm.torch_call("call_function", torch.stack, [rows], {})
     number = vm.read_item(data) if isinstance(data, TensorValue) else data
     size, dtype = vm.tuple([]), options["dtype"]
+    if isinstance(number, DataNumber) and number.var.kind is NumberKind.INT:
+        number = SymbolicNumber(vm.value_symbol(number.var), None)  # a value, and no size
     if not (isinstance(number, DataNumber) and _rounds(number, dtype)):
         return vm.torch_call("call_function", torch.full, [size, number], options)
     wide = {**options, "dtype": ConstantValue(torch.float64)}

@@ -15,7 +15,6 @@ import sympy
 import torch
 import torch.utils._pytree as pytree
 
-from ptc.capture.errors import GraphBreak
 from ptc.capture.values.base import Value
 from ptc.capture.values.constants import ConstantValue
 from ptc.capture.values.torch_numbers import SymbolicNumber
@@ -74,15 +73,18 @@ def _is_opaque(leaf: Any) -> bool:
 
 
 def _not_told(vm: ControlMachine, error: Exception, leaves: list[Any]) -> BaseException:
-    """The exception of the rule, unless it tells of sizes by names that only capture knows."""
-    named = set(re.findall(r"\w+", str(error)))
-    if named.isdisjoint(map(str, _symbols(leaves))):
+    """The exception of the rule, with the sizes of the run in its text for what only capture
+    knows."""
+    shown = {str(expression_of(n)): n for n in _candidates(leaves) if isinstance(n, torch.SymInt)}
+    names = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
+    texts = re.split(rf"(?<!\w)({names})(?!\w)", str(error)) if names else [str(error)]
+    if len(texts) == 1 or type(error).__module__ != "builtins":
         return vm.native_exception(error)
-    return GraphBreak(
-        "PTC-B004",
-        f"a call fails where data says so, and what torch says then is not known: {error}",
-        "ask for the sizes before the call, and raise an exception with a text of the model's own",
-    )
+    parts: list[Value] = [
+        vm.repr(SymbolicNumber(shown[text], None)) if place % 2 else ConstantValue(text)
+        for place, text in enumerate(texts)
+    ]
+    return vm.raised(type(error), [vm.join_text(parts)])
 
 
 # -- running it -----------------------------------------------------------------------------------

@@ -158,3 +158,12 @@ def test_branches_that_lie_too_deep_in_each_other_are_refused(tmp_path: Path) ->
     exec(compile(path.read_text(), str(path), "exec"), made)
     with pytest.raises(CompileError, match="PTC-B017.*200 branches"):
         capture_program(made["deep"], (torch.ones(210),))
+
+
+def test_ints_of_a_list_are_values_whatever_their_signs() -> None:
+    """A tensor of many ints that data decides asks for none of them."""
+
+    def of_ints(x: torch.Tensor) -> torch.Tensor:
+        return torch.tensor([int(v) * 100 for v in x.tolist()], dtype=torch.int16)
+
+    check(of_ints, torch.arange(-12.0, 12.0), torch.zeros(24))
