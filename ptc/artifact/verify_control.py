@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -242,15 +242,35 @@ def _compared(
             checks.append(fail(f"the {what} has the parts {list(own)}, eager {list(wanted)}"))
             continue
         wide = {} if exact is None else (exact.leaves if what == "result" else exact.arguments)
+        rounding = _rounding(wanted, wide)
         for position, (path, value) in enumerate(wanted.items()):
-            found = _leaf(position, number, own[path], value, wide.get(path))
+            off = rounding.get(_kind(path), 0.0)
+            found = _leaf(position, number, own[path], value, wide.get(path), off)
             if found is not None:
                 checks.append(found)
     return checks
 
 
-def _leaf(position: int, number: int, actual: Any, eager: Any, exact: Any) -> OutputCheck | None:
-    """The check of a tensor or number; of other values only where they differ."""
+def _kind(path: str) -> str:
+    """What the numbers at one place of several elements of a list have in common."""
+    return re.sub(r"\[\d+\]", "[]", path)
+
+
+def _rounding(eager: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, float]:
+    """How far eager is off at most in the numbers of each kind."""
+    found: dict[str, float] = {}
+    for path, value in eager.items():
+        wide = exact.get(path)
+        if isinstance(value, float) and isinstance(wide, float):
+            found[_kind(path)] = max(found.get(_kind(path), 0.0), abs(value - wide))
+    return found
+
+
+def _leaf(
+    position: int, number: int, actual: Any, eager: Any, exact: Any, rounding: float
+) -> OutputCheck | None:
+    """The check of a tensor or number; of other values only where they differ. `rounding`: how far
+    eager is off in numbers of this kind."""
     if isinstance(eager, torch.Tensor):
         if not isinstance(actual, torch.Tensor):
             reason = f"a {type(actual).__name__}, eager a tensor"
@@ -261,8 +281,8 @@ def _leaf(position: int, number: int, actual: Any, eager: Any, exact: Any) -> Ou
         # Numbers come from float32 tensors more often than not: they are judged as such.
         wide = torch.tensor(exact) if isinstance(exact, float) else None
         found = _tensor(position, number, torch.tensor(actual), torch.tensor(eager), wide)
-        cancelled = isinstance(exact, float) and _is_cancelled(actual, eager, exact)
-        return replace(found, passed=True) if cancelled and not found.passed else found
+        rounded = isinstance(exact, float) and is_rounded(actual, exact, rounding)
+        return replace(found, passed=True) if rounded and not found.passed else found
     same = type(actual) is type(eager) and actual == eager
     if same or not isinstance(eager, (int, str, bool, type(None))):
         return None
@@ -270,11 +290,10 @@ def _leaf(position: int, number: int, actual: Any, eager: Any, exact: Any) -> Ou
     return OutputCheck(position, number, float("inf"), None, False, reason)
 
 
-def _is_cancelled(actual: float, eager: float, exact: float) -> bool:
-    """Whether a number is a small difference of larger ones, so that eager's is off by their
-    rounding, and this one is by no more."""
-    own = abs(eager - exact)
-    return own <= _ROUNDING and abs(actual - exact) <= max(4 * own, _ROUNDING / 4)
+def is_rounded(actual: float, exact: float, rounding: float) -> bool:
+    """Whether a number is off by no more than what eager makes of numbers of its kind: rounding of
+    larger ones that cancelled."""
+    return rounding <= _ROUNDING and abs(actual - exact) <= 4 * rounding
 
 
 def _tensor(

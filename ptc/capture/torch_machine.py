@@ -12,7 +12,8 @@ import numpy as np
 import torch
 import torch.fx
 
-from ptc.capture import fakes, torch_functions, torch_state, view_recipes
+from ptc.capture import call_failures, fakes, torch_functions, torch_state, view_recipes
+from ptc.capture.call_failures import name_of
 from ptc.capture.errors import DataDependentBranch, GraphBreak, NotConstant
 from ptc.capture.fake_forms import form_of
 from ptc.capture.fakes import Fakes
@@ -34,8 +35,6 @@ from ptc.graph import transforms
 from ptc.graph.program import InputKind
 
 _HINT_BRANCH = "`control_flow=True` compiles both ways; in one straight graph use torch.where"
-_HINT_FAKE = "use another operator; a custom one gets a rule with torch.library.register_fake"
-_HINT_SHAPE = "compute with a mask or torch.where, whose shape does not depend on data"
 SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
 # Parts of torch that steer the process and compute nothing
 _HOST_MODULES = tuple(
@@ -270,7 +269,7 @@ class TorchMachine(Machine):
     ) -> Value:
         """Run a torch function on fakes; it becomes a node if its result is a tensor, or if it
         changes one."""
-        name = _name_of(target).rpartition(".")[2]
+        name = name_of(target).rpartition(".")[2]
         if name.startswith("quantize_per_"):  # fake tensors are never quantised
             raise GraphBreak(
                 "PTC-B004", f"{name} gives a quantised tensor", "quantise outside of the model"
@@ -316,50 +315,12 @@ class TorchMachine(Machine):
             function = form_of(function, target, checks_ranges_only=ranges)
         try:
             return self.fakes.run(target, args, kwargs, function)
-        except fakes.DATA_DEPENDENT as error:
-            raise GraphBreak(
-                "PTC-B002", f"{_name_of(target)} reads tensor data into Python", "keep it a tensor"
-            ) from error
-        except fakes.DYNAMIC_SHAPE as error:
-            raise GraphBreak(
-                "PTC-B007",
-                f"the shape of {_name_of(target)}'s result depends on tensor data",
-                _HINT_SHAPE,
-            ) from error
-        except fakes.UNSUPPORTED as error:
-            raise GraphBreak(
-                "PTC-B004",
-                f"torch cannot tell what {_name_of(target)} gives without running it: {error}",
-                _HINT_FAKE,
-            ) from error
         except GraphBreak:
             raise
-        except NotImplementedError as error:
-            raise GraphBreak(
-                "PTC-B004",
-                f"torch cannot tell what {_name_of(target)} gives without running it: {error}",
-                _HINT_FAKE,
-            ) from error
         except Exception as error:
-            if fakes.WANTS_MEMORY in str(error):
-                raise GraphBreak(
-                    "PTC-B002",
-                    f"{_name_of(target)} reads tensor data into Python",
-                    "keep it a tensor",
-                ) from error
-            if fakes.is_of_symbols(error):
-                raise GraphBreak(
-                    "PTC-B004",
-                    f"the sizes that {_name_of(target)} gives cannot be told: {error}",
-                    _HINT_SHAPE,
-                ) from error
-            if transforms.depth():
-                # Not all rules of transforms do on fake tensors what they do in eager
-                raise GraphBreak(
-                    "PTC-B004",
-                    f"{_name_of(target)} fails in a function transform: {error}",
-                    "see whether it works in eager; with sizes that change, make them static",
-                ) from error
+            stopped = call_failures.refusal(target, error)
+            if stopped is not None:
+                raise stopped from error
             raise self.call_exception(error, own, args, kwargs) from None
 
     def call_exception(
@@ -501,8 +462,9 @@ class TorchMachine(Machine):
 
     def hash_key(self, value: Value) -> Any:
         """Tensors hash by identity, by a method written in Python."""
-        tensor = isinstance(value, TensorValue)
-        return value.hash_key(self) if tensor else super().hash_key(value)
+        if isinstance(value, TensorValue):
+            return value.hash_key(self)
+        return super().hash_key(value)
 
     def instance_check(self, cls: type, value: Value) -> bool | None:
         if cls is torch.nn.Parameter:
@@ -600,11 +562,3 @@ def _is_plain(result: Any) -> bool:
     if isinstance(result, (tuple, list)):
         return all(_is_plain(element) for element in result)
     return True
-
-
-def _name_of(target: Any) -> str:
-    if isinstance(target, str):
-        return f"Tensor.{target}"
-    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-        return str(target)
-    return getattr(target, "__qualname__", None) or getattr(target, "__name__", str(target))

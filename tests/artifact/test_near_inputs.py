@@ -12,6 +12,7 @@ import ptc
 from ptc.artifact.input_sets import InputSet
 from ptc.artifact.live_state import LiveState
 from ptc.artifact.verify import verify_entry
+from ptc.artifact.verify_control import is_rounded
 
 X = torch.tensor([1.0001, 1.0002, 0.9997])
 
@@ -62,6 +63,14 @@ def test_rounding_of_models_that_keep_something(tmp_path: Path) -> None:
     assert any("is not judged" in note for note in artifact.report.notes)
     library, x = artifact.load(), torch.ones(1000)
     assert [int(library(x)[1]) for _ in range(3)] == [1, 2, 3]
+
+
+def test_small_numbers_are_not_excused_where_eager_is_exact() -> None:
+    assert is_rounded(-5.84e-5, -5.85e-5, 2e-7)
+    assert not is_rounded(-5.60e-5, -5.85e-5, 2e-7)
+    assert not is_rounded(0.0, 1e-8, 1e-16)
+    assert not is_rounded(2e-7, 1e-8, 2e-9)
+    assert not is_rounded(0.02, 0.015, 0.005)
 
 
 def confidences(x: torch.Tensor) -> list[float]:

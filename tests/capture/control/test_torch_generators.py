@@ -152,29 +152,22 @@ def test_generators(program: Any) -> None:
     check(program, *map(torch.tensor, rows))
 
 
+def _noted(x: Row, seen: list[int]) -> Any:
+    for i in range(4):
+        if x[i] > 0:
+            seen.append(i)
+            yield i
+
+
 def changes_what_others_see(x: Row) -> Any:
     seen = [0]
-
-    def positive() -> Any:
-        for i in range(4):
-            if x[i] > 0:
-                seen.append(i)
-                yield i
-
-    values = positive()
+    values = _noted(x, seen)
     return next(values, None), len(seen), list(values)
 
 
 def changes_it_step_by_step(x: Row) -> Any:
     seen = [0]
-
-    def positive() -> Any:
-        for i in range(4):
-            if x[i] > 0:
-                seen.append(i)
-                yield i
-
-    return [(place, len(seen)) for place, _ in zip(positive(), range(3), strict=False)]
+    return [(place, len(seen)) for place, _ in zip(_noted(x, seen), range(3), strict=False)]
 
 
 def sees_a_list_change(x: Row) -> Any:
