@@ -24,7 +24,7 @@ from ptc.capture.interpreter.frame import Frame, SavedFrame
 from ptc.capture.interpreter.lookup import static_lookup
 from ptc.capture.values.base import Null, Value
 from ptc.capture.values.births import born
-from ptc.capture.values.callables import CellValue, LostValue
+from ptc.capture.values.callables import CellValue, LostValue, UnjoinedValue
 from ptc.capture.values.choices import MISSING, ChoiceValue
 from ptc.capture.values.constants import ConstantIterator, ConstantValue
 from ptc.capture.values.containers import ListValue, SequenceIterator, TupleValue
@@ -75,6 +75,7 @@ class Merger:
         self._memo: dict[tuple[int, ...], Value] = {}
         self._alive: list[Any] = []
         self.pending: list[Bind] = []
+        self._left = False  # the frame, in all arms
         self._cells: dict[Hashable, tuple[Place, Any]] = {}
         self.lists = MergedLists(vm, states, self.began, self._cells)
         self.entries = MergedEntries(vm, states, self.began, self._cells, self.lists)
@@ -86,6 +87,7 @@ class Merger:
     def merge(self, frame: Frame, end: Exit) -> State:
         """The state after the arms. The machine is in the state of the fork."""
         states = self.states
+        self._left = end.kind in ("return", "raise")
         self.choices.site = (frame.code, end.kind, end.place)
         for state in states:
             # What an arm was to bind where it went on is bound at its end
@@ -230,7 +232,12 @@ class Merger:
         lost = next((one for one in contents if isinstance(one, LostValue)), None)
         if lost is not None or all(content is None for content in contents):
             return lost
-        return self.value([MISSING if content is None else content for content in contents])
+        try:
+            return self.value([MISSING if content is None else content for content in contents])
+        except Unmergeable as refused:
+            if not self._left:
+                raise
+            return UnjoinedValue(str(refused))  # most are dropped with the function
 
     def _counter(self, contents: list[Any]) -> Value:
         """How far an iterator is. One that has come to its end is behind all elements."""

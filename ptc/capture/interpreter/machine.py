@@ -441,12 +441,8 @@ class Machine:
         )
 
     def lost_object(self, value: LostValue) -> BaseException:
-        """An object is asked for that an iteration of a loop on data made, and a later one not."""
-        return GraphBreak(
-            "PTC-B006",
-            f"the loop carries {value.what}, whose kind changes from one iteration to the next",
-            "give it one type and one number of dimensions before the loop",
-        )
+        """An object is asked for that the program has no name for."""
+        return value.refusal()
 
     def collected(self, frame: Frame) -> int | None:
         """What comes of a yield: YIELDED, RETURNED, or None where the generator goes on."""

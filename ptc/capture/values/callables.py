@@ -38,6 +38,30 @@ class LostValue(Value):
     def rebuild(self, emit: Rebuilder) -> str:
         raise NotConstant(self)
 
+    def refusal(self) -> GraphBreak:
+        """What is said where the program asks for it all the same."""
+        return GraphBreak(
+            "PTC-B006",
+            f"the loop carries {self.what}, whose kind changes from one iteration to the next",
+            "give it one type and one number of dimensions before the loop",
+        )
+
+
+class UnjoinedValue(LostValue):
+    """Stands in a closure cell for objects of arms that cannot be one, behind the function that has
+    the cell. `what` says why."""
+
+    __slots__ = ()
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, None)
+
+    def describe(self) -> str:
+        return "one of several objects"
+
+    def refusal(self) -> GraphBreak:
+        return GraphBreak("PTC-B006", f"the ways of a branch on data cannot be joined: {self.what}")
+
 
 class CellValue(Value):
     """A closure cell. `content` is None while unassigned."""

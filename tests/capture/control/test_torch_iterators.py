@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +84,23 @@ def test_iterators_that_differ(program: Any) -> None:
 def test_a_library_goes_on_in_either(tmp_path: Path) -> None:
     case = Case("matched", lambda: matched, tuple((row,) for row in ROWS))
     compare(eager(case), library(case, tmp_path))
+
+
+def in_a_cell(x: torch.Tensor) -> Any:
+    """An iterator that a closure has, of a function that one arm has left before."""
+
+    def numbered(values: list[float]) -> Any:
+        if len(values) == 1:
+            return [-1]
+        numbers = itertools.count()
+
+        def following() -> int:
+            return next(numbers)
+
+        return [following() for _ in values]
+
+    return numbered([v for v in x.tolist() if v > 0])
+
+
+def test_an_iterator_in_a_cell() -> None:
+    check(in_a_cell, *map(torch.tensor, ([1.0, -1, -1], [1.0, 2, -1], [-1.0, -1, -1])))
