@@ -167,7 +167,7 @@ def test_the_example_reads() -> None:
         ("relu(%0)", "relu(%0))", "line 5: unexpected"),
         ("relu(%0)", "relu(%0, a=1, a=2)", "line 5: argument `a` is given twice"),
         ("relu(%0)", "relu(a=1, %0)", "line 5: a positional argument after"),
-        ("relu(%0)", "relu(%0 ?)", "line 5: unexpected"),
+        ("relu(%0)", "relu(%0 !)", "line 5: unexpected"),
         ("relu(%0)", "relu(" + "[" * 5000 + ")", "line 5: nested too deep"),
         ("relu(%0)", "relu(" + "(" * 5000 + ")", "line 5: an index expression is too long"),
         ("relu(%0)", "relu(" + "-" * 5000 + "1)", "line 5: an index expression is too long"),

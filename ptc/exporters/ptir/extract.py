@@ -7,6 +7,8 @@ are called `s0`, `s1`... in the order of the program's dims, so that equal progr
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -34,23 +36,75 @@ from ptc.graph.program import AtenProgram, OutputKind
 from ptc.graph.types import dtype_name
 from ptc.loops.index import Index
 from ptc.schedule.sizes import Sizes
-from ptc.support.diagnostics import CompileError
+from ptc.support.diagnostics import CompileError, Location
 
 
 def extract(program: AtenProgram) -> tuple[Module, dict[str, torch.Tensor]]:
     """The module of a program, and its literals by name.
 
     Raises CompileError PTC-E011 for what the form cannot say."""
-    return _Extraction(program).run()
+    namer = Namer(program.dims)
+    module, literals = _Extraction(program, namer, "").run()
+    dims = tuple(
+        Dim(namer.names[symbol], described.name, described.lower, described.upper)
+        for symbol, described in program.dims.items()
+    )
+    return replace(module, dims=dims), literals
+
+
+def extract_graph(
+    program: AtenProgram, name: str, namer: Namer, prefix: str
+) -> tuple[Module, dict[str, torch.Tensor]]:
+    """A part of a program whose sizes are known by `namer`; its literals get names that begin with
+    `prefix`. Sizes that are given to it as numbers are inputs of their own names."""
+    module, literals = _Extraction(program, namer, prefix).run()
+    inputs = tuple(
+        replace(item, name=namer.names.get(item.name, item.name)) if item.kind == "scalar" else item
+        for item in module.inputs
+    )
+    return replace(module, name=name, inputs=inputs), literals
+
+
+class Namer:
+    """What the sizes of a program are called, and the types in which they occur."""
+
+    def __init__(self, dims: Iterable[str]) -> None:
+        self._sizes = Sizes()
+        self.names = {symbol: f"s{number}" for number, symbol in enumerate(dims)}
+        self._known = len(self.names)
+
+    def size(self, value: Any) -> Index:
+        index = self._sizes.index(value)
+        for symbol in sorted(index.free_vars() - self.names.keys()):
+            self.names[symbol] = f"u{len(self.names) - self._known}"
+        return index.substitute({s: Index.var(n) for s, n in self.names.items()})
+
+    def type(self, value: Any) -> Type:
+        match value:
+            case torch.Tensor():
+                shape = tuple(self.size(size) for size in value.shape)
+                return TensorType(dtype_name(value.dtype), shape)
+            case torch.SymInt():
+                return ScalarType("int", self.size(value))
+            case bool() | torch.SymBool():
+                return ScalarType("bool")
+            case int():
+                return ScalarType("int")
+            case float() | torch.SymFloat():
+                return ScalarType("float")
+            case None:
+                return ScalarType("none")
+            case tuple() | list():
+                return TupleType(tuple(self.type(item) for item in value))
+            case _:
+                raise CompileError("PTC-E011", f"a value of type {type(value).__name__}")
 
 
 class _Extraction:
-    def __init__(self, program: AtenProgram) -> None:
+    def __init__(self, program: AtenProgram, namer: Namer, prefix: str) -> None:
         self._program = program
-        self._sizes = Sizes()
-        self._symbols = {
-            symbol: Index.var(f"s{number}") for number, symbol in enumerate(program.dims)
-        }
+        self._namer = namer
+        self._prefix = prefix
         self._numbers: dict[Node, int] = {}
         self._instructions: list[Instruction] = []
         self._literals: dict[str, torch.Tensor] = {}
@@ -59,7 +113,9 @@ class _Extraction:
         nodes = list(self._program.graph.graph.nodes)
         placeholders = [node for node in nodes if node.op == "placeholder"]
         inputs = [
-            Input(self._number(node), self._type(node.meta["val"]), item.kind.value, item.name)
+            Input(
+                self._number(node), self._namer.type(node.meta["val"]), item.kind.value, item.name
+            )
             for node, item in zip(placeholders, self._program.inputs, strict=True)
         ]
         for node in nodes:
@@ -67,13 +123,9 @@ class _Extraction:
                 self._literal(node)
             elif node.op == "call_function":
                 self._call(node)
-        dims = tuple(
-            Dim(f"s{number}", described.name, described.lower, described.upper)
-            for number, described in enumerate(self._program.dims.values())
-        )
         outputs = self._outputs(nodes[-1])
         name = self._program.name
-        module = Module(name, dims, tuple(inputs), tuple(self._instructions), outputs)
+        module = Module(name, (), tuple(inputs), tuple(self._instructions), outputs)
         return module, self._literals
 
     def _number(self, node: Node) -> int:
@@ -83,15 +135,14 @@ class _Extraction:
     def _emit(self, node: Node, op: str, args: Any, kwargs: Any) -> None:
         arguments = tuple(self._argument(argument, node) for argument in args)
         keywords = {name: self._argument(argument, node) for name, argument in kwargs.items()}
-        type_ = self._type(node.meta["val"])
-        place = node.meta.get("location")
-        where = Place(place.file, place.line, place.text.strip()) if place is not None else None
+        type_ = self._namer.type(node.meta["val"])
+        where = place_of(node.meta.get("location"))
         number = self._number(node)
         self._instructions.append(Instruction(number, type_, op, arguments, keywords, where))
 
     def _literal(self, node: Node) -> None:
-        name = str(node.target)
-        self._literals[name] = getattr(self._program.graph, name)
+        name = f"{self._prefix}{node.target}"
+        self._literals[name] = getattr(self._program.graph, str(node.target))
         self._emit(node, "prim::literal", (name,), {})
 
     def _call(self, node: Node) -> None:
@@ -119,41 +170,14 @@ class _Extraction:
             outputs.append(Output(argument, described.name, described.alias_of, writes))
         return tuple(outputs)
 
-    # --- types, sizes, arguments --------------------------------------------------------------
-
-    def _size(self, value: Any) -> Index:
-        index = self._sizes.index(value)
-        for symbol in sorted(index.free_vars() - self._symbols.keys()):
-            unknown = len(self._symbols) - len(self._program.dims)
-            self._symbols[symbol] = Index.var(f"u{unknown}")
-        return index.substitute(self._symbols)
-
-    def _type(self, value: Any) -> Type:
-        match value:
-            case torch.Tensor():
-                shape = tuple(self._size(size) for size in value.shape)
-                return TensorType(dtype_name(value.dtype), shape)
-            case torch.SymInt():
-                return ScalarType("int", self._size(value))
-            case bool() | torch.SymBool():
-                return ScalarType("bool")
-            case int():
-                return ScalarType("int")
-            case float() | torch.SymFloat():
-                return ScalarType("float")
-            case None:
-                return ScalarType("none")
-            case tuple() | list():
-                return TupleType(tuple(self._type(item) for item in value))
-            case _:
-                raise CompileError("PTC-E011", f"a value of type {type(value).__name__}")
+    # --- arguments ----------------------------------------------------------------------------
 
     def _argument(self, value: Any, node: Node) -> Argument:
         match value:
             case Node():
                 known = value.meta["val"]
                 if isinstance(known, torch.SymInt):
-                    return self._size(known)
+                    return self._namer.size(known)
                 if value in self._numbers:
                     return Value(self._numbers[value])
                 return self._argument(known, node)
@@ -173,6 +197,12 @@ class _Extraction:
                 return tuple(self._argument(item, node) for item in value)
             case _:
                 raise _unsayable(node, f"an argument {value!r}")
+
+
+def place_of(location: Location | None) -> Place | None:
+    if location is None:
+        return None
+    return Place(location.file, location.line, location.text.strip())
 
 
 def _unsayable(node: Node, what: str) -> CompileError:

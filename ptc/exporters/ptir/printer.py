@@ -15,6 +15,7 @@ from ptc.exporters.ptir.ir import (
     Instruction,
     Module,
     Output,
+    Place,
     ScalarType,
     Tag,
     TensorType,
@@ -27,14 +28,17 @@ from ptc.loops.index import Index
 
 def print_module(module: Module) -> str:
     """The module as text, one definition a line."""
-    lines = [f"ptir {SCHEMA}"]
-    lines.extend(_dim(dim) for dim in module.dims)
-    lines.append(f"graph {quote(module.name)} {{")
+    dims = [dim_text("dim", dim) for dim in module.dims]
+    return "\n".join([f"ptir {SCHEMA}", *dims, *graph_lines(module)]) + "\n"
+
+
+def graph_lines(module: Module) -> list[str]:
+    """The graph of a module, without its sizes."""
+    lines = [f"graph {quote(module.name)} {{"]
     lines.extend(f"  {_input(item)}" for item in module.inputs)
     lines.extend(f"  {_instruction(item)}" for item in module.instructions)
     lines.extend(f"  {_output(item)}" for item in module.outputs)
-    lines.append("}")
-    return "\n".join(lines) + "\n"
+    return [*lines, "}"]
 
 
 def quote(text: str) -> str:
@@ -61,7 +65,7 @@ def argument_text(argument: Argument) -> str:
         case Index():
             return str(argument)
         case float():
-            return _float_text(argument)
+            return float_text(argument)
         case str():
             return quote(argument)
         case DTypeName(name):
@@ -72,7 +76,7 @@ def argument_text(argument: Argument) -> str:
             return f"[{', '.join(argument_text(item) for item in argument)}]"
 
 
-def _float_text(value: float) -> str:
+def float_text(value: float) -> str:
     """Python's shortest form that reads back equal; always with a mark that tells it from an
     int."""
     if math.isfinite(value):
@@ -81,9 +85,9 @@ def _float_text(value: float) -> str:
     return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
 
 
-def _dim(dim: Dim) -> str:
+def dim_text(word: str, dim: Dim) -> str:
     upper = "inf" if dim.upper is None else str(dim.upper)
-    return f"dim {dim.symbol} {quote(dim.name)} {dim.lower} {upper}"
+    return f"{word} {dim.symbol} {quote(dim.name)} {dim.lower} {upper}"
 
 
 def _input(item: Input) -> str:
@@ -94,10 +98,11 @@ def _instruction(item: Instruction) -> str:
     words = [argument_text(argument) for argument in item.args]
     words.extend(f"{name}={argument_text(argument)}" for name, argument in item.kwargs.items())
     text = f"%{item.number} : {type_text(item.type)} = {item.op}({', '.join(words)})"
-    if item.place is None:
-        return text
-    place = item.place
-    return f"{text}  # {quote(place.file)}:{place.line} {quote(place.text)}"
+    return text if item.place is None else f"{text}  {place_text(item.place)}"
+
+
+def place_text(place: Place) -> str:
+    return f"# {quote(place.file)}:{place.line} {quote(place.text)}"
 
 
 def _output(item: Output) -> str:
