@@ -52,6 +52,13 @@ def copy_of_a_value(node: Node) -> Node | None:
     return _source(node) if _same_type(node, _source(node)) else None
 
 
+@_RULES.register(aten.copy.default)
+def content_of_a_copy(node: Node) -> Node | None:
+    """What is written over the whole of a tensor, where it is of its kind."""
+    content = node.args[1]
+    return content if isinstance(content, Node) and _same_type(node, content) else None
+
+
 @_RULES.register(
     aten._to_copy.default,
     aten.expand.default,

@@ -349,6 +349,10 @@ class Fakes:
         self.data_dims[str(expression_of(made))] = DimRange(name, lower, None)
         return made
 
+    def data_range(self, name: str, lower: int, upper: int | None) -> torch.SymInt:
+        """A size that a program read from a file declares."""
+        return self._data_int(name, lower, _LARGEST if upper is None else upper, lower)
+
     def data_int(self, name: str) -> torch.SymInt:
         """An int that data decides, of any sign."""
         return self._data_int(name, -LARGEST_NUMBER, LARGEST_NUMBER, 0)

@@ -7,12 +7,14 @@ equal text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import torch
 
 from ptc.autograd.control import FunctionalControl
+from ptc.autograd.torch_internals import size_of_symbol
 from ptc.exporters.ptir import control_ir as ir
 from ptc.exporters.ptir.extract import Namer, extract_graph, place_of
 from ptc.exporters.ptir.ir import Dim, Module, ScalarType
@@ -20,17 +22,25 @@ from ptc.graph import control
 from ptc.graph.control import NumberKind
 from ptc.graph.control_declarations import declared_types
 from ptc.graph.program import DimRange
+from ptc.graph.symbols import expression_of
 from ptc.graph.types import dtype_name
 from ptc.support.diagnostics import InternalError
 
 
-def extract_control(
-    functional: FunctionalControl,
-) -> tuple[ir.ControlModule, dict[str, torch.Tensor]]:
-    """The module of a program, and its literals by name.
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The module of a program, its literals by name, and what is known of sizes where a graph runs:
+    its number and a condition in the module's names, to the truth."""
 
-    Raises CompileError PTC-E011 for what the form cannot say."""
-    return _Extraction(functional).run()
+    module: ir.ControlModule
+    literals: Mapping[str, torch.Tensor]
+    knows: Callable[[int, Any], bool | None]
+
+
+def extract_control(functional: FunctionalControl) -> Extracted:
+    """Raises CompileError PTC-E011 for what the form cannot say."""
+    extraction = _Extraction(functional)
+    return Extracted(extraction.module(), extraction.literals, extraction.knows)
 
 
 class _Extraction:
@@ -40,10 +50,10 @@ class _Extraction:
         known = {**self._program.dims, **self._program.sizes}
         self._namer = Namer(known)
         self._known = known
-        self._literals: dict[str, torch.Tensor] = {}
+        self.literals: dict[str, torch.Tensor] = {}
         self._numbers = {id(s.item): number for number, s in enumerate(functional.segments)}
 
-    def run(self) -> tuple[ir.ControlModule, dict[str, torch.Tensor]]:
+    def module(self) -> ir.ControlModule:
         program = self._program
         graphs = tuple(
             self._graph(number, segment.aten)
@@ -52,7 +62,7 @@ class _Extraction:
         states = [ir.State(s.variable.name, s.path, s.initial) for s in program.state]
         states += [ir.State(s.variable.name, s.path) for s in program.references]
         selector = program.selector
-        module = ir.ControlModule(
+        return ir.ControlModule(
             name=program.name,
             dims=self._dims(program.dims),
             sizes=self._dims(program.sizes),
@@ -66,10 +76,20 @@ class _Extraction:
             states=tuple(states),
             graphs=graphs,
             body=self._block(program.body),
-            outputs=tuple((ir.Variable(o.value.name), o.name) for o in program.outputs),
+            outputs=tuple((self._operand(o.value), o.name) for o in program.outputs),  # type: ignore[misc]
             selector=None if selector is None else ir.Variable(selector.name),
         )
-        return module, self._literals
+
+    def knows(self, number: int, condition: Any) -> bool | None:
+        program = self._functional.segments[number].item.program
+        if program.conditions is None:
+            return None
+        back = {name: symbol for symbol, name in self._namer.names.items()}
+        mode = self._program.fake_mode
+        symbols = {
+            s: expression_of(size_of_symbol(mode, back[str(s)])) for s in condition.free_symbols
+        }
+        return program.conditions(condition.xreplace(symbols))
 
     def _dims(self, dims: dict[str, DimRange] | Any) -> tuple[Dim, ...]:
         names = self._namer.names
@@ -77,7 +97,7 @@ class _Extraction:
 
     def _graph(self, number: int, aten: Any) -> Module:
         module, literals = extract_graph(aten, str(number), self._namer, f"graph{number}_")
-        self._literals |= literals
+        self.literals |= literals
         return module
 
     def _input_type(self, value: Any) -> Any:
@@ -86,8 +106,8 @@ class _Extraction:
     # --- variables ------------------------------------------------------------------------------
 
     def _variables(self) -> tuple[ir.Declaration, ...]:
-        """Those that are no inputs."""
-        inputs = {described.name for described in self._program.inputs}
+        """Those that are no inputs, and no sizes."""
+        inputs = {described.name for described in self._program.inputs} | self._namer.names.keys()
         types = declared_types(self._program)
         return tuple(
             ir.Declaration(name, self._type(variable))
@@ -142,38 +162,49 @@ class _Extraction:
             case control.Segment():
                 return ir.Statement("prim::call", (self._numbers[id(item)],))
             case control.Compute(target, op, args):
-                return _statement(f"number::{op}", args, target)
+                return self._made(f"number::{op}", args, target)
             case control.ReadItem(target, tensor):
-                return _statement("prim::item", (tensor,), target)
+                return self._made("prim::item", (tensor,), target)
             case control.Bind(symbol, tensor, dim, value):
-                args = (value,) if tensor is None else (_variable(tensor), dim)
-                operands = tuple(map(_operand, args))
-                return ir.Statement("prim::size", operands, (ir.Symbol(self._symbol(symbol)),))
+                args = (value,) if tensor is None else (tensor, dim)
+                target = ir.Symbol(self._namer.names[symbol])
+                return ir.Statement("prim::size", tuple(map(self._operand, args)), (target,))
             case control.Assign(target, source):
-                return _statement("prim::assign", (source,), target)
+                return self._made("prim::assign", (source,), target)
             case control.DataSized(targets, op, args):
-                return _statement(f"sized::{op}", args, *targets)
+                return self._made(f"sized::{op}", args, *targets)
             case control.ListItem(op, target, args):
-                return _statement(f"list::{op}", args, *_some(target))
+                return self._made(f"list::{op}", args, *_some(target))
             case control.TextItem(op, target, args):
-                return _statement(f"text::{op}", args, target)
+                return self._made(f"text::{op}", args, target)
             case control.MakeText(target, text):
-                return ir.Statement("text::make", _parts(text), (_variable(target),))
+                return ir.Statement("text::make", self._parts(text), (_variable(target),))
             case control.Emit(channel, text, label, location):
-                args = (channel, label, *_parts(text))
+                args = (channel, label, *self._parts(text))
                 return ir.Statement("prim::emit", args, (), place_of(location))
             case control.Raise(type_name, message, location):
-                args = (type_name, *_parts(message))
+                args = (type_name, *self._parts(message))
                 return ir.Statement("prim::raise", args, (), place_of(location))
             case _:
                 raise InternalError("export", f"the portable IR has no statement for {item}")
 
-    def _symbol(self, symbol: str) -> str:
-        return self._namer.names[symbol]
+    def _made(self, op: str, args: Iterable[Any], *targets: control.Var) -> ir.Statement:
+        return ir.Statement(op, tuple(map(self._operand, args)), tuple(map(_variable, targets)))
 
+    def _operand(self, value: Any) -> ir.Operand:
+        return self._reference(value) if isinstance(value, control.Var) else value
 
-def _statement(op: str, args: Iterable[Any], *targets: control.Var) -> ir.Statement:
-    return ir.Statement(op, tuple(map(_operand, args)), tuple(map(_variable, targets)))
+    def _reference(self, variable: control.Var) -> ir.Variable | ir.Symbol:
+        symbol = self._namer.names.get(variable.name)
+        return _variable(variable) if symbol is None else ir.Symbol(symbol)
+
+    def _parts(self, text: control.Text) -> tuple[ir.Operand, ...]:
+        return tuple(
+            part
+            if isinstance(part, str)
+            else ir.Formatted(part.conversion, self._reference(part.value), part.spec)
+            for part in text
+        )
 
 
 def _some(target: control.Var | None) -> tuple[control.Var, ...]:
@@ -182,16 +213,3 @@ def _some(target: control.Var | None) -> tuple[control.Var, ...]:
 
 def _variable(variable: control.Var) -> ir.Variable:
     return ir.Variable(variable.name)
-
-
-def _operand(value: Any) -> ir.Operand:
-    return _variable(value) if isinstance(value, control.Var) else value
-
-
-def _parts(text: control.Text) -> tuple[ir.Operand, ...]:
-    return tuple(
-        part
-        if isinstance(part, str)
-        else ir.Formatted(part.conversion, _variable(part.value), part.spec)
-        for part in text
-    )

@@ -47,7 +47,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """The target of a statement that gives a size its value: `s4`."""
+    """A size as a number, `s4`; as the target of a statement, which gives the size its value."""
 
     name: str
 
@@ -57,12 +57,12 @@ class Formatted:
     """A variable's text as an argument: `str($n1)`, `repr($t)`, `format($n2, ".2f")`."""
 
     conversion: str
-    variable: Variable
+    variable: Variable | Symbol
     spec: str = ""
 
 
 #: An argument of a statement.
-Operand = Variable | Formatted | int | float | bool | str | None
+Operand = Variable | Symbol | Formatted | int | float | bool | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,5 +150,5 @@ class ControlModule:
     states: tuple[State, ...]
     graphs: tuple[Module, ...]
     body: Block
-    outputs: tuple[tuple[Variable, str], ...]
+    outputs: tuple[tuple[Variable | Symbol, str], ...]
     selector: Variable | None = None

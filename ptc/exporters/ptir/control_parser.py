@@ -84,7 +84,7 @@ class _ProgramParser:
         self._opens("body")
         body = self._block(0)
         rows.closes()
-        outputs: list[tuple[Variable, str]] = []
+        outputs: list[tuple[Variable | Symbol, str]] = []
         while rows.starts("return "):
             outputs.append(self._output())
         selector = self._selector() if rows.starts("select ") else None
@@ -168,10 +168,10 @@ class _ProgramParser:
         line.end()
         return State(variable.name, path, initial)
 
-    def _output(self) -> tuple[Variable, str]:
+    def _output(self) -> tuple[Variable | Symbol, str]:
         line = self._rows.line()
         line.word("return")
-        variable = self._variable(line)
+        variable = self._reference(line)
         name = line.string()
         line.end()
         return variable, name
@@ -188,6 +188,14 @@ class _ProgramParser:
         if name not in self._variables:
             line.fail(f"there is no variable `{name}`")
         return Variable(name)
+
+    def _reference(self, line: Line) -> Variable | Symbol:
+        if line.next_is("variable"):
+            return self._variable(line)
+        symbol = line.name()
+        if symbol not in self._symbols:
+            line.fail(f"there is no size `{symbol}`")
+        return Symbol(symbol)
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -304,13 +312,11 @@ class _ProgramParser:
         if line.accept("name", "None"):
             return None
         number = line.number()
-        if number is None:
-            line.fail("expected a variable, a number or a text")
-        return number
+        return self._reference(line) if number is None else number
 
     def _formatted(self, line: Line, conversion: str) -> Formatted:
         line.mark("(")
-        variable = self._variable(line)
+        variable = self._reference(line)
         spec = line.string() if line.accept("mark", ",") else ""
         line.mark(")")
         return Formatted(conversion, variable, spec)

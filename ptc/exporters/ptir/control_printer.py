@@ -52,7 +52,7 @@ def print_control_module(module: ControlModule) -> str:
     lines.append("  body {")
     lines += [f"    {line}" for line in _block(module.body)]
     lines.append("  }")
-    lines += [f"  return {_name(v.name)} {quote(name)}" for v, name in module.outputs]
+    lines += [f"  return {_reference(v)} {quote(name)}" for v, name in module.outputs]
     if module.selector is not None:
         lines.append(f"  select {_name(module.selector.name)}")
     lines.append("}")
@@ -117,7 +117,7 @@ def _lines(statement: Statement | If | Switch | While) -> Iterator[str]:
             yield from _inner(body)
             yield f"}} again {_name(again.name)}"
         case Statement(op, args, targets, place):
-            left = ", ".join(map(_target, targets))
+            left = ", ".join(map(_reference, targets))
             call = f"{op}({', '.join(map(_operand, args))}){_place(place)}"
             yield f"{left} = {call}" if left else call
 
@@ -126,17 +126,17 @@ def _place(place: Place | None) -> str:
     return "" if place is None else f"  {place_text(place)}"
 
 
-def _target(target: Variable | Symbol) -> str:
-    return target.name if isinstance(target, Symbol) else _name(target.name)
+def _reference(value: Variable | Symbol) -> str:
+    return value.name if isinstance(value, Symbol) else _name(value.name)
 
 
 def _operand(operand: Operand) -> str:
     match operand:
-        case Variable(name):
-            return _name(name)
+        case Variable() | Symbol():
+            return _reference(operand)
         case Formatted(conversion, variable, spec):
             more = f", {quote(spec)}" if spec else ""
-            return f"{conversion}({_name(variable.name)}{more})"
+            return f"{conversion}({_reference(variable)}{more})"
         case str():
             return quote(operand)
         case None:

@@ -112,6 +112,15 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumption:
+    """`assume s0 - s1 == 0`: what is known of sizes where a graph runs. `relation` is `==`, `!=` or
+    `>=`."""
+
+    difference: Index
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """`return %5 "logits"`, with `alias 0` when eager gives a view of input 0; for a mutated input
     `write %8 2 "steps"`: copy value 8 into input 2."""
@@ -124,10 +133,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A whole program."""
+    """A whole program, or a graph of one with control flow."""
 
     name: str
     dims: tuple[Dim, ...]
     inputs: tuple[Input, ...]
     instructions: tuple[Instruction, ...]
     outputs: tuple[Output, ...]
+    assumptions: tuple[Assumption, ...] = ()

@@ -30,6 +30,8 @@ MAX_EXPRESSION = 512
 MAX_BRACKETS = 24
 
 SCALARS = ("int", "float", "bool", "none")
+RELATIONS = ("==", "!=", ">=")
+_ENDS = ("]", "}", "#", *RELATIONS)
 TAGS = ("layout", "memory_format", "device")
 DTYPES = {
     "f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "u16", "u32", "u64", "bool",
@@ -44,7 +46,7 @@ _TOKEN = re.compile(
     | (?P<float>-?(?:\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+|inf\b)|nan\b)
     | (?P<int>\d+)
     | (?P<name>[A-Za-z_][A-Za-z_0-9.]*(?:::[A-Za-z_0-9.]+)?)
-    | (?P<mark>//|[][(){},:=#*%+?-])
+    | (?P<mark>//|==|!=|>=|[][(){},:=#*%+?-])
     )""",
     re.VERBOSE,
 )
@@ -106,6 +108,16 @@ class Line:
 
     def value(self) -> int:
         return int(self._take("value", "a value")[1:])
+
+    def size(self) -> Index:
+        """An index expression."""
+        return self._expression()
+
+    def relation(self) -> str:
+        token = self.accept("mark")
+        if token not in RELATIONS:
+            self.fail(f"expected one of {', '.join(RELATIONS)}")
+        return token
 
     def next_is(self, kind: str, *texts: str) -> bool:
         """Whether the next token is of a kind, and one of these texts if there are any."""
@@ -291,7 +303,9 @@ class Line:
         start, brackets, opened = self._at, 0, 0
         while True:
             kind, text, end = self._peek()
-            ends = kind == "mark" and (text in "]}#" or (text in ",)" and not brackets))
+            ends = kind == "mark" and (
+                text in RELATIONS or text in "]}#" or (text in ",)" and not brackets)
+            )
             if ends or kind in ("", "string"):
                 break
             if kind not in ("int", "name", "mark"):

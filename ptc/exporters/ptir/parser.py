@@ -10,6 +10,7 @@ from __future__ import annotations
 from ptc.exporters.ptir.ir import (
     SCHEMA,
     Argument,
+    Assumption,
     Dim,
     Input,
     Instruction,
@@ -120,9 +121,13 @@ class GraphParser:
         line.mark("{")
         line.end()
         inputs: list[Input] = []
+        assumptions: list[Assumption] = []
         instructions: list[Instruction] = []
-        while rows.starts("%"):
-            item = self._definition(not instructions)
+        while rows.starts("%", "assume "):
+            if rows.starts("assume ") and self._nested and not instructions:
+                assumptions.append(self._assumption())
+                continue
+            item = self._definition(not instructions and not assumptions)
             if isinstance(item, Input):
                 inputs.append(item)
             else:
@@ -131,7 +136,20 @@ class GraphParser:
         while rows.starts("return ", "write "):
             outputs.append(self._output(len(inputs)))
         rows.closes()
-        return Module(name, dims, tuple(inputs), tuple(instructions), tuple(outputs))
+        return Module(
+            name, dims, tuple(inputs), tuple(instructions), tuple(outputs), tuple(assumptions)
+        )
+
+    def _assumption(self) -> Assumption:
+        line = self._rows.line()
+        line.word("assume")
+        difference = line.size()
+        _check_size(line, difference, self._symbols)
+        relation = line.relation()
+        if line.integer() != 0:
+            line.fail("expected 0")
+        line.end()
+        return Assumption(difference, relation)
 
     def _definition(self, may_be_input: bool) -> Input | Instruction:
         line = self._rows.line()

@@ -36,6 +36,7 @@ def graph_lines(module: Module) -> list[str]:
     """The graph of a module, without its sizes."""
     lines = [f"graph {quote(module.name)} {{"]
     lines.extend(f"  {_input(item)}" for item in module.inputs)
+    lines.extend(f"  assume {a.difference} {a.relation} 0" for a in module.assumptions)
     lines.extend(f"  {_instruction(item)}" for item in module.instructions)
     lines.extend(f"  {_output(item)}" for item in module.outputs)
     return [*lines, "}"]

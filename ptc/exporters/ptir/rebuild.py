@@ -56,28 +56,39 @@ def rebuild(
     result: Structure | None = None,
 ) -> AtenProgram:
     """The program of a module. `tensors` holds weights and literals by name."""
-    return _Rebuild(module, tensors, aliases or {}).run(arguments, result)
+    dims = {dim.symbol: DimRange(dim.name, dim.lower, dim.upper) for dim in module.dims}
+    mode, symbols, ranges = fresh_sizes(dims)
+    program = GraphBuilder(module, tensors, aliases or {}, mode, symbols).build()
+    program.dims, program.arguments, program.result = ranges, arguments, result
+    return program
 
 
-class _Rebuild:
+class GraphBuilder:
+    """Makes the program of a module in a fake mode, where symbols are these sizes. `number` makes a
+    size for a number that is none: `int{u0}` as an input."""
+
     def __init__(
         self,
         module: Module,
         tensors: Mapping[str, torch.Tensor],
         aliases: Mapping[str, tuple[str, ...]],
+        mode: Any,
+        symbols: Mapping[str, torch.SymInt],
+        number: Callable[[ScalarType], Any] | None = None,
     ) -> None:
         self._module = module
         self._tensors = tensors
         self._aliases = aliases
-        dims = {dim.symbol: DimRange(dim.name, dim.lower, dim.upper) for dim in module.dims}
-        self._mode, self._symbols, self._ranges = fresh_sizes(dims)
+        self._mode = mode
+        self._symbols = dict(symbols)
+        self._new_number = number
         self._graph = Graph()
         self._size_nodes = SizeNodes(self._graph)
         self._values: list[Any] = []
         self._nodes: list[Any] = []
         self._literals: dict[str, torch.Tensor] = {}
 
-    def run(self, arguments: Structure | None, result: Structure | None) -> AtenProgram:
+    def build(self) -> AtenProgram:
         with self._mode, torch.no_grad(), python_dispatcher(bool(self._symbols)):
             inputs = tuple(self._input(item) for item in self._module.inputs)
             for item in self._module.instructions:
@@ -91,9 +102,6 @@ class _Rebuild:
             inputs=inputs,
             outputs=outputs,
             fake_mode=self._mode,
-            dims=self._ranges,
-            arguments=arguments,
-            result=result,
             name=self._module.name,
         )
 
@@ -129,12 +137,24 @@ class _Rebuild:
         match item.type:
             case TensorType(dtype, shape):
                 return torch.empty([self._size(s) for s in shape], dtype=DTYPES[dtype])
-            case ScalarType("int", size) if size is not None:
+            case ScalarType("int", size) if size is not None and self._is_known(size):
                 return self._size(size)
+            case ScalarType() if self._new_number is not None:
+                return self._number_input(item.type, self._new_number)
             case _:
                 raise CompileError(
                     "PTC-E010", f"an input of type {type_text(item.type)} cannot be rebuilt"
                 )
+
+    def _is_known(self, size: Index) -> bool:
+        return size.free_vars() <= self._symbols.keys()
+
+    def _number_input(self, type_: ScalarType, make: Callable[[ScalarType], Any]) -> Any:
+        value = make(type_)
+        symbol = None if type_.size is None else type_.size.variable
+        if symbol is not None:
+            self._symbols[symbol] = value
+        return value
 
     def _instruction(self, item: Instruction) -> None:
         target = self._target(item)
