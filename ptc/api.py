@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import nn
 
-from ptc import pipeline
+from ptc import exporting, pipeline
 from ptc.artifact.reports import BuildReport
 from ptc.exporters.api import ExportReport
 from ptc.hosting import LoadedArtifact, load
@@ -93,7 +93,7 @@ def export(
     Every output is compared with eager before the file appears. Raises CompileError PTC-Ennn.
     """
     request = _request(model, args, kwargs, dynamic, None)
-    return pipeline.export_model([request], format=format, output=output, check=check)
+    return exporting.export_model([request], format=format, output=output, check=check)
 
 
 def _request(

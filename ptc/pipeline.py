@@ -1,4 +1,4 @@
-"""The compiler's table of contents: every stage in order, for a graph, a library and an export.
+"""The compiler's table of contents: every stage in order, for a graph and a library.
 
 Owns the order of stages, their times and dumps. What a stage does is its package's business.
 """
@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -43,16 +42,13 @@ from ptc.artifact.forms import (
     written_names,
 )
 from ptc.artifact.input_sets import (
-    EagerRaises,
-    InputSet,
     SizeRange,
     input_sets,
-    on_one_that_runs,
 )
-from ptc.artifact.live_state import Session
 from ptc.artifact.prepared import store_prepared
 from ptc.artifact.reports import BuildReport, entry_report
 from ptc.artifact.sections import Placed, add_sections, append_content
+from ptc.artifact.subjects import LibrarySubject
 from ptc.artifact.vectors import as_library
 from ptc.artifact.verify import Verification, verify_entry
 from ptc.artifact.verify_control import verify_control_entry
@@ -63,11 +59,7 @@ from ptc.codegen import toolchain
 from ptc.codegen.entry import AnyEntry
 from ptc.codegen.generate import Generated, generate, with_manifest
 from ptc.codegen.target import Target, parse_target
-from ptc.exporters.api import ExportReport, export
-from ptc.exporters.check import CheckSet, check_set
 from ptc.graph.control import ControlProgram
-from ptc.graph.control_outline import constructs
-from ptc.graph.printer import print_program
 from ptc.graph.program import AtenProgram, CapturedProgram
 from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
@@ -80,7 +72,7 @@ from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options as ScheduleOptions
 from ptc.schedule.passes import schedule
 from ptc.support import settings
-from ptc.support.diagnostics import CompileError, InternalError
+from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import Dumper
 from ptc.support.landing import Content, disk_errors, is_folder, land, staging_folder
 
@@ -485,7 +477,12 @@ def _verify(
             with as_library(program):
                 if isinstance(program, FunctionalControl):
                     check = verify_control_entry(
-                        request.function, loaded, info.name, program.program, sets, state
+                        request.function,
+                        LibrarySubject(loaded, info.name),
+                        info.name,
+                        program.program,
+                        sets,
+                        state,
                     )
                 else:
                     check = verify_entry(request.function, entry, sets, state, info.name)
@@ -516,85 +513,3 @@ def _require_passed(checks: Sequence[Verification | None]) -> None:
 
 
 _REPORT = "please report it; --no-check writes the library all the same"
-
-
-# --- an export ----------------------------------------------------------------------------------
-
-
-def _no_control_flow(captured: ControlProgram, format: str) -> CompileError:
-    """That an export format holds no program with control flow, with the first place of it."""
-    first = next(iter(constructs(captured)), None)
-    return CompileError(
-        "PTC-E006",
-        f"control flow that data decides cannot be exported to {format}",
-        location=first.location if first is not None else captured.location,
-        hint="`ptc compile` makes a library of it, which needs no Python either",
-    )
-
-
-def export_model(
-    entries: Sequence[EntryRequest],
-    *,
-    format: str,
-    output: str | Path | None = None,
-    name: str | None = None,
-    check: bool = True,
-    dump_dir: Path | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> ExportReport:
-    """Write a model in an exchange format; every output is compared with eager first.
-
-    `output` is the file, or a folder for `NAME.FORMAT` (default: the current one). Raises
-    CompileError PTC-E005 for several entries: a file holds one.
-    """
-    if len(entries) != 1:
-        names = ", ".join(entry.name for entry in entries)
-        raise CompileError(
-            "PTC-E005",
-            f"{len(entries)} entries were given ({names}), a file holds one",
-            hint="export them one by one, with one --entry each",
-        )
-    (request,) = entries
-    dumper = Dumper(dump_dir)
-    notes: list[str] = []
-    captured = capture_entry(request, notes, branches=False)
-    if isinstance(captured, ControlProgram):
-        raise _no_control_flow(captured, format)
-    dumper.text("captured", lambda: print_program(captured))
-    aten = functionalise(captured)
-    dumper.text("aten", lambda: print_program(aten))
-    if live_state(aten).generators:
-        raise CompileError(
-            "PTC-O002",
-            "random numbers are drawn from a generator that goes on from call to call, which no "
-            "exported file does",
-            hint="draw from a generator made in forward: torch.Generator().manual_seed(seed)",
-        )
-    checks = _export_checks(request, aten, notes) if check else []
-    path = _export_path(output, f"{name or request.name}.{format}")
-    report = export(aten, format=format, output=path, checks=checks, settings=settings)
-    return replace(report, notes=(*notes, *report.notes))
-
-
-def _export_checks(request: EntryRequest, aten: AtenProgram, notes: list[str]) -> list[CheckSet]:
-    """What eager gives for the example and what is drawn beside it, but for the ends of ranges."""
-
-    def run_eager(given: InputSet) -> CheckSet:
-        try:
-            return check_set(aten, request.function, given.args, given.kwargs)
-        except InternalError:
-            raise
-        except Exception as error:  # the user's code may raise anything
-            raise EagerRaises(error) from error
-
-    ranges = [SizeRange(dim.name, dim.lower, dim.upper) for dim in aten.dims.values()]
-    sets = (given for given in input_sets(request, ranges) if not given.end)
-    with Session(live_state(aten)).call():
-        found = [on_one_that_runs(given, run_eager, request.name, notes) for given in sets]
-    return [item for item in found if item is not None]
-
-
-def _export_path(output: str | Path | None, default: str) -> Path:
-    if output is None:
-        return Path(default)
-    return Path(output) / default if is_folder(output) else Path(output)

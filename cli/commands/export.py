@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ptc.exporters.api import ExportReport
+from ptc.exporting import export_model
 from ptc.loader import load
-from ptc.pipeline import export_model
 
 from ..model import blaming, load_request
 from ..options import (

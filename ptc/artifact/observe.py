@@ -82,7 +82,7 @@ def observe_library(
         observed.raised = exception_text(error)
     finally:
         artifact.on_emit(None)
-    observed.texts = _joined(emitted)
+    observed.texts = joined(emitted)
     observed.arguments = leaves(given)
     return observed
 
@@ -146,7 +146,7 @@ def _captured(texts: list[Emitted]) -> Iterator[None]:
         ]
     finally:
         root.handlers[:] = before
-        texts[:] = _joined([*texts, *found])
+        texts[:] = joined([*texts, *found])
 
 
 class _Stream(io.TextIOBase):
@@ -168,7 +168,7 @@ class _Handler(logging.Handler):
         self._texts.append(("log", label, record.getMessage()))
 
 
-def _joined(texts: list[Emitted]) -> list[Emitted]:
+def joined(texts: list[Emitted]) -> list[Emitted]:
     """Streams as one text each, then log records that Python would show, then warnings."""
     result: list[Emitted] = []
     for channel in ("stdout", "stderr"):

@@ -22,8 +22,8 @@ from ptc.artifact.observe import (
     Observed,
     exception_text,
     observe_eager,
-    observe_library,
 )
+from ptc.artifact.subjects import Subject
 from ptc.artifact.verify import (
     OutputCheck,
     Verification,
@@ -36,7 +36,6 @@ from ptc.artifact.verify import (
 from ptc.graph.control import ControlProgram, Raise, Text, walk
 from ptc.graph.control_coverage import Coverage
 from ptc.graph.control_run import run
-from ptc.hosting import LoadedArtifact
 from ptc.hosting.effects import NOT_SUPPORTED
 from ptc.support.diagnostics import CompileError, InternalError
 
@@ -52,20 +51,20 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 def verify_control_entry(
     function: Callable[..., Any],
-    artifact: LoadedArtifact,
+    subject: Subject,
     entry: str,
     program: ControlProgram,
     sets: Iterable[InputSet],
     state: LiveState,
 ) -> Verification:
-    """Run the entry and eager `function` on every input set and compare all that can be seen.
-    `state`, what the function changes, is put back.
+    """Run the subject and eager `function` on every input set and compare all that can be seen.
+    `state`, what the function changes, is put back; `entry` is the subject's name in messages.
 
     Exceptions that the program raises itself are compared. Where eager raises another one (an index
     out of range, in an operator) and the library not the same, drawn inputs do not fit the model:
     others take their place. Raises CompileError PTC-L060 where that happens on the example.
     """
-    comparison = _Comparison(function, artifact, entry, program, state)
+    comparison = _Comparison(function, subject, program, state)
     first: InputSet | None = None
     for given in sets:
         first = first or given
@@ -86,12 +85,11 @@ class _Comparison:
     def __init__(
         self,
         function: Callable[..., Any],
-        artifact: LoadedArtifact,
-        entry: str,
+        subject: Subject,
         program: ControlProgram,
         state: LiveState,
     ) -> None:
-        self.artifact, self.entry, self.program = artifact, entry, program
+        self.subject, self.program = subject, program
         self.function, self.live_state = function, state
         self.coverage = Coverage(program)
         self.raises = [item for item in walk(program.body) if isinstance(item, Raise)]
@@ -105,7 +103,7 @@ class _Comparison:
         self.eager_session, self.exact_session = Session(self.live_state), Session(self.live_state)
         self.exact_call = double_reference(self.function)
         self.state: dict[str, Any] = {}  # the interpreter's
-        self.artifact.reset()
+        self.subject.reset()
 
     def compare(self, given: InputSet, *, tentative: bool = False) -> None:
         """Compare one input set. A `tentative` one may not fit the model: then nothing is said.
@@ -131,9 +129,13 @@ class _Comparison:
         exact = None
         if self.exact_call is not None:
             exact = observe_eager(self.exact_call, given.args, given.kwargs, self.exact_session)
-        actual = observe_library(self.artifact, self.entry, given.args, given.kwargs)
+        actual = self.subject.observe(given.args, given.kwargs)
         fails = eager.raised is not None and actual.raised is None
         if tentative and (actual.failure or fails):
+            return False
+        if eager.raised is not None and "exceptions" in self.subject.omits:
+            if not tentative:
+                self.notes.append(f"input set {number} ends with an exception, and is not compared")
             return False
         if (given.end and fails) or not self.is_by_design(eager, actual):
             assert eager.error is not None
@@ -143,6 +145,8 @@ class _Comparison:
                 what = actual.raised[1]
                 self.notes.append(f"input set {number} ends with {NOT_SUPPORTED}: {what}")
             return False
+        if "texts" in self.subject.omits:
+            actual.texts = eager.texts
         found = _compared(number, actual, eager, exact)
         near = [] if all(check.passed for check in found) else self.near(given, eager, session)
         if any(not _all_passed(_compared(0, other, eager, None)) for other in near):
@@ -176,9 +180,7 @@ class _Comparison:
         """Count the arms of one call. Raises InternalError where the interpreter fails and eager
         does not: then the program is not what it says."""
         args, kwargs = copy.deepcopy((given.args, dict(given.kwargs)))
-        loaded = self.artifact.entry(self.entry)
-        names = [info.name for info in loaded.info.inputs]
-        inputs = dict(zip(names, loaded.flat(args, kwargs), strict=True))
+        inputs = self.subject.inputs(args, kwargs)
         try:
             run(self.program, inputs, self.state, emit=_silent, coverage=self.coverage)
         except (InternalError, CompileError):

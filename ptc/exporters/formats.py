@@ -10,11 +10,13 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from ptc.graph.program import AtenProgram
+from ptc.autograd.control import FunctionalControl
+from ptc.graph.program import AtenProgram, ProgramInput
+from ptc.hosting.effects import Emit
 from ptc.support.diagnostics import CompileError
 
 #: Runs an exported program: values of the inputs that are not weights, in program order, to the
@@ -56,6 +58,48 @@ class ExportFormat(Protocol):
     def load(self, program: AtenProgram, path: Path) -> Runner: ...
 
 
+class ControlRunner(Protocol):
+    """Runs an exported program with control flow, call by call.
+
+    A call takes the values of the inputs that are no weights, in program order, and gives the
+    values of `program.outputs` (tensors, Python numbers, strings, lists; None for one that has no
+    meaning in the variant) with the number of the variant that they are of (0 without variants).
+    It writes in place to the tensors that the program writes, keeps the program's state, and raises
+    the program's exceptions as `ptc.hosting.effects.exception_of` makes them. Texts go to `emit`.
+    """
+
+    def __call__(self, values: Sequence[Any], emit: Emit) -> tuple[Sequence[Any], int]: ...
+
+    def reset(self) -> None:
+        """Forget what calls left: the next one is the first of a new session."""
+        ...
+
+
+@runtime_checkable
+class ControlFormat(Protocol):
+    """A format that takes programs with control flow, too.
+
+    splits_sizes  sizes that torch treats apart (1, when broadcasting) may become branches around
+                  the program; otherwise such a program is made for sizes from 2 on, with a note
+    omits         what the format cannot say, and is not compared: `texts` (prints, logs, warnings),
+                  `exceptions` (input sets for which the program raises are left out)
+    """
+
+    @property
+    def splits_sizes(self) -> bool: ...
+
+    @property
+    def omits(self) -> frozenset[str]: ...
+
+    def write_control(
+        self, program: FunctionalControl, path: Path, options: ExportOptions
+    ) -> Written:
+        """As `write`. Raises CompileError with a code of the format's for what it cannot say."""
+        ...
+
+    def load_control(self, program: FunctionalControl, path: Path) -> ControlRunner: ...
+
+
 #: Format name -> module whose `FORMAT` it is. Modules load on first use: each has its own
 #: libraries.
 FORMATS: Mapping[str, str] = {
@@ -77,7 +121,11 @@ def weight_of(program: AtenProgram, position: int, options: ExportOptions) -> to
     """The content of input `position` when it is a weight, else None.
 
     Raises CompileError PTC-E002 when the content is missing (a parameter on the meta device)."""
-    described = program.inputs[position]
+    return content_of(program.inputs[position], options)
+
+
+def content_of(described: ProgramInput, options: ExportOptions) -> torch.Tensor | None:
+    """The content of an input of a program, as `weight_of`."""
     if described.live is None:
         return None
     tensor = options.weights.get(described.name, described.live)

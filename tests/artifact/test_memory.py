@@ -59,7 +59,8 @@ save_file(Net().state_dict(), "w.safetensors")
 BUILD = """
 from pathlib import Path
 from ptc.loader import LoadRequest, load
-from ptc.pipeline import BuildOptions, build_library, export_model
+from ptc.exporting import export_model
+from ptc.pipeline import BuildOptions, build_library
 
 def loaded():
     return load(LoadRequest("net.py", weights=Path("w.safetensors"), inputs=("x=f32[4,WIDTH]",)))
