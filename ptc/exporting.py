@@ -141,7 +141,7 @@ def _check_control(
     texts, exceptions, and state from call to call."""
     program = functional.program
     subject = ProgramSubject(program, run, run.reset, target.omits)
-    sets = (given for given in input_sets(request, _ranges(program.dims)) if not given.end)
+    sets = input_sets(request, _ranges(program.dims))
     state = live_state(functional)
     found = verify_control_entry(request.function, subject, request.name, program, sets, state)
     notes.extend(note for note in found.notes if note not in notes)

@@ -71,12 +71,12 @@ class ProgramSubject:
         reset: Callable[[], None],
         omits: Collection[str] = (),
     ) -> None:
-        if program.arguments is None or program.result is None:
-            raise InternalError("check", "a part of a program cannot be compared with a function")
         self._program, self._run, self.omits = program, run, omits
         self.reset = reset
         variants = program.variants or (program.result,)
-        self._build = [builder(to_json(variant)) for variant in variants]
+        if program.arguments is None or None in variants:
+            raise InternalError("check", "a part of a program cannot be compared with a function")
+        self._build = [builder(to_json(v)) for v in variants if v is not None]
 
     def inputs(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         assert self._program.arguments is not None

@@ -105,7 +105,6 @@ INSTRUCTIONS = st.builds(
     TYPES,
     st.sampled_from(["aten::add.Tensor", "ptc::linear", "prim::element"]),
     st.lists(ARGUMENTS, max_size=3).map(tuple),
-    st.dictionaries(st.sampled_from(["alpha", "dtype", "layout"]), ARGUMENTS, max_size=2),
     PLACES,
 )
 
@@ -140,7 +139,7 @@ def test_floats_are_exact(value: float) -> None:
     assert isinstance(again.args[0], float)
 
 
-GOOD = """ptir 1
+GOOD = """ptir 2
 dim s0 "batch" 2 64
 graph "m" {
   %0 : f32[s0, 4] = user "x"
@@ -157,16 +156,16 @@ def test_the_example_reads() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("ptir 1", "ptir 2", "line 1: schema version 2 is newer"),
-        ("ptir 1", "torch 1", "line 1: expected `ptir`"),
+        ("ptir 2", "ptir 3", "line 1: schema version 3 is newer"),
+        ("ptir 2", "torch 2", "line 1: expected `ptir`"),
         ("relu(%0)", "relu(%1)", "line 5: %1 is used before"),
         ("%1 : f32", "%2 : f32", "line 5: %2 is defined where %1 comes next"),
         ("[s0, 4] = user", "[s9, 4] = user", "line 4: unknown symbol `s9`"),
         ("f32[s0, 4] = aten", "q7[s0, 4] = aten", "line 5: unknown type `q7`"),
         ("relu(%0)", "relu(%0", "line 5: expected"),
         ("relu(%0)", "relu(%0))", "line 5: unexpected"),
-        ("relu(%0)", "relu(%0, a=1, a=2)", "line 5: argument `a` is given twice"),
-        ("relu(%0)", "relu(a=1, %0)", "line 5: a positional argument after"),
+        ("ptir 2", "ptir 1", "line 1: schema version 1 is not read any more"),
+        ("relu(%0)", "relu(%0, a=1)", "line 5: bad index expression"),
         ("relu(%0)", "relu(%0 !)", "line 5: unexpected"),
         ("relu(%0)", "relu(" + "[" * 5000 + ")", "line 5: nested too deep"),
         ("relu(%0)", "relu(" + "(" * 5000 + ")", "line 5: an index expression is too long"),
@@ -174,7 +173,7 @@ def test_the_example_reads() -> None:
         ("relu(%0)", "relu(" + "9" * 600 + ")", "line 5"),
         ("f32[s0, 4] = aten", "(" * 500 + "f32[4] = aten", "line 5: nested too deep"),
         ("64", "1", "line 2: empty range"),
-        ("64", "9" * 30, "line 2: a number of more than 20 digits"),
+        ("64", "9" * 30, "line 2: a number beyond 64 bits"),
         ("aten::relu", "relu", "line 5: `relu` is neither"),
         ('%1 "y"', '%7 "y"', "line 6: %7 is used before"),
         ('%1 "y"', '%1 "y" alias 4', "line 6: there is no input 4"),
@@ -353,7 +352,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_weights_start_aligned(tmp_path: Path) -> None:
-    write_package(tmp_path / "m.ptir", GOOD, {"format": "ptir"}, {"w": torch.ones(3)})
+    manifest = {"format": "ptir", "entries": [{"variants": []}], "aliases": {}}
+    write_package(tmp_path / "m.ptir", GOOD, manifest, {"w": torch.ones(3)})
     data = (tmp_path / "m.ptir").read_bytes()
     header = data.index(json.dumps({"w": {"dtype": "F32"}})[:8].encode().replace(b" ", b""))
     assert (header - 8) % 64 == 0

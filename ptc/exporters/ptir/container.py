@@ -30,7 +30,7 @@ MANIFEST = "manifest.json"
 WEIGHTS = "weights.safetensors"
 
 MAX_MANIFEST = 64 << 20
-MAX_TEXT = 512 << 20
+MAX_TEXT = 256 << 20
 #: The weights start at a multiple of this in the file, so that they can be mapped.
 ALIGNMENT = 64
 _PADDING_FIELD = 0xD935
@@ -45,6 +45,15 @@ class Package:
     text: str
     manifest: dict[str, Any]
     tensors: dict[str, torch.Tensor]
+
+    @property
+    def entry(self) -> Mapping[str, Any]:
+        """The program as the manifest describes it."""
+        return self.manifest["entries"][0]
+
+    @property
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        return {n: tuple(map(str, others)) for n, others in self.manifest["aliases"].items()}
 
 
 def write_package(
@@ -114,6 +123,7 @@ def read_package(path: Path) -> Package:
             start = _data_start(path, weights)
         if not isinstance(manifest, dict) or manifest.get("format") != "ptir":
             raise _damaged(path, "the manifest is not one of the portable IR")
+        _require_manifest(path, manifest)
         stated = manifest.get("weights")
         actual = hash_range(path, start, weights.file_size)
         if not isinstance(stated, dict) or stated.get("sha256") != actual:
@@ -125,6 +135,16 @@ def read_package(path: Path) -> Package:
         raise _damaged(path, str(error)) from error
     except zipfile.BadZipFile as error:
         raise _damaged(path, str(error)) from error
+
+
+def _require_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """What every reader takes from it is there."""
+    entries, aliases = manifest.get("entries"), manifest.get("aliases")
+    one: Any = entries[0] if isinstance(entries, list) and len(entries) == 1 else None
+    if not isinstance(one, dict) or not isinstance(one.get("variants"), list):
+        raise _damaged(path, "the manifest does not describe one entry")
+    if not isinstance(aliases, dict) or not all(isinstance(a, list) for a in aliases.values()):
+        raise _damaged(path, "the manifest's `aliases` are no names")
 
 
 def _data_start(path: Path, info: zipfile.ZipInfo) -> int:

@@ -22,8 +22,9 @@ from ptc.graph import control
 from ptc.graph.control import NumberKind
 from ptc.graph.control_declarations import declared_types
 from ptc.graph.program import DimRange
-from ptc.graph.symbols import expression_of
+from ptc.graph.symbols import expression_of, symbols_of
 from ptc.graph.types import dtype_name
+from ptc.loops.index import Index
 from ptc.support.diagnostics import InternalError
 
 
@@ -49,7 +50,9 @@ class _Extraction:
         self._program = functional.program
         known = {**self._program.dims, **self._program.sizes}
         self._namer = Namer(known)
-        self._known = known
+        binds = (item.symbol for item in control.walk(self._program.body)
+                 if isinstance(item, control.Bind))  # fmt: skip
+        self._bound = frozenset(self._program.dims) | frozenset(binds)
         self.literals: dict[str, torch.Tensor] = {}
         self._numbers = {id(s.item): number for number, s in enumerate(functional.segments)}
 
@@ -135,8 +138,12 @@ class _Extraction:
             return ir.ListType(self._element(element.element))
         if element is str:
             return ir.TextType()
-        sizes = (None if isinstance(size, torch.SymInt) else size for size in element.shape)
-        return ir.ElementType(dtype_name(element.dtype), tuple(sizes))
+        return ir.ElementType(dtype_name(element.dtype), tuple(map(self._common, element.shape)))
+
+    def _common(self, size: Any) -> Index | None:
+        """A size that all tensors of a list have; None where each has its own, a symbol that is
+        bound to nothing."""
+        return self._namer.size(size) if symbols_of(size) <= self._bound else None
 
     # --- statements -----------------------------------------------------------------------------
 

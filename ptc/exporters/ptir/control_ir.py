@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptc.exporters.ptir.ir import Dim, Module, Place, ScalarType, TensorType
-
-#: Version of the text form of programs with control flow.
-CONTROL_SCHEMA = 2
+from ptc.loops.index import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +20,10 @@ class TextType:
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """`f32[?, 10]`, the tensors in a list: a size of None may differ from one to the other."""
+    """`f32[?, s0]`, the tensors in a list: a size of None may differ from one to the other."""
 
     dtype: str
-    shape: tuple[int | None, ...]
+    shape: tuple[Index | None, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ statements mean, and whether a variable has a value where it is read, is not che
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ptc.exporters.ptir.control_ir import (
-    CONTROL_SCHEMA,
     Block,
     ControlInput,
     ControlModule,
@@ -30,7 +30,7 @@ from ptc.exporters.ptir.control_ir import (
 )
 from ptc.exporters.ptir.ir import Module, ScalarType, TensorType
 from ptc.exporters.ptir.lines import MAX_DEPTH, Line
-from ptc.exporters.ptir.parser import INPUT_KINDS, GraphParser, Rows, check_symbols
+from ptc.exporters.ptir.parser import INPUT_KINDS, GraphParser, Rows, check_size, check_symbols
 
 #: Blocks inside blocks.
 MAX_NESTING = 200
@@ -38,15 +38,16 @@ CONVERSIONS = ("str", "repr", "format")
 
 
 def is_control(text: str) -> bool:
-    """Whether a text is that of a program with control flow, as far as its first lines say."""
-    return text.startswith(f"ptir {CONTROL_SCHEMA}\n")
+    """Whether a text is that of a program with control flow: which word follows the sizes."""
+    first = re.search(r"^(graph|program) ", text, re.MULTILINE)
+    return first is not None and first.group(1) == "program"
 
 
 def parse_control(text: str) -> ControlModule:
     """The module that `print_control_module` wrote. Raises CompileError PTC-E010 naming the
     line."""
     rows = Rows(text)
-    rows.header(CONTROL_SCHEMA)
+    rows.header()
     module = _ProgramParser(rows).program()
     rows.end()
     return module
@@ -156,8 +157,13 @@ class _ProgramParser:
             type_ = self._type(line, depth)
             assert isinstance(type_, (TextType, ListType))
             return type_
-        found = line.element()
-        return ScalarType(found[0]) if found[1] is None else ElementType(found[0], found[1])
+        name, shape = line.element()
+        if shape is None:
+            return ScalarType(name)
+        for size in shape:
+            if size is not None:
+                check_size(line, size, self._symbols)
+        return ElementType(name, shape)
 
     def _state(self) -> State:
         line = self._rows.line()

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 from ptc.exporters.ptir.control_ir import (
-    CONTROL_SCHEMA,
     Block,
     ControlInput,
     ControlModule,
@@ -25,7 +24,7 @@ from ptc.exporters.ptir.control_ir import (
     VariableType,
     While,
 )
-from ptc.exporters.ptir.ir import Place
+from ptc.exporters.ptir.ir import SCHEMA, Place
 from ptc.exporters.ptir.printer import (
     dim_text,
     float_text,
@@ -40,7 +39,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*\Z")
 
 def print_control_module(module: ControlModule) -> str:
     """The module as text, one definition or statement a line."""
-    lines = [f"ptir {CONTROL_SCHEMA}"]
+    lines = [f"ptir {SCHEMA}"]
     lines += [dim_text("dim", dim) for dim in module.dims]
     lines += [dim_text("size", dim) for dim in module.sizes]
     lines.append(f"program {quote(module.name)} {{")

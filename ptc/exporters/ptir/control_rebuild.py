@@ -8,7 +8,7 @@ the structures of the manifest. Raises CompileError PTC-E010 for what is no soun
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -19,6 +19,7 @@ from ptc.capture.fakes import Fakes
 from ptc.exporters.ptir import control_ir as ir
 from ptc.exporters.ptir.assumptions import Assumptions, converter
 from ptc.exporters.ptir.ir import Dim, Module, Place, ScalarType, TensorType
+from ptc.exporters.ptir.manifest import Structures
 from ptc.exporters.ptir.rebuild import GraphBuilder
 from ptc.graph import control
 from ptc.graph.control import ControlProgram, NumberKind, NumberVar
@@ -31,7 +32,6 @@ from ptc.graph.program import (
     OutputKind,
     ProgramInput,
     ProgramOutput,
-    Structure,
 )
 from ptc.graph.symbols import expression_of
 from ptc.graph.types import DTYPES
@@ -41,15 +41,6 @@ from ptc.support.diagnostics import CompileError, InternalError, Location
 
 #: What is known of a size where a graph runs: its number and a condition, to its truth.
 Knows = Callable[[int, Any], bool | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Structures:
-    """What the manifest says of arguments and results."""
-
-    arguments: Structure | None = None
-    result: Structure | None = None
-    variants: tuple[Structure, ...] = ()
 
 
 def rebuild_control(
@@ -237,10 +228,13 @@ class _Rebuild:
                 return control.ListVar("", self._element(inner))
             case _:
                 shape = [
-                    self._fakes.data_size(f"any{len(self._fakes.symbols)}") if n is None else n
-                    for n in element.shape
+                    self._any_size() if size is None else self._size(size) for size in element.shape
                 ]
                 return self._fakes.empty(shape, DTYPES[element.dtype], torch.device("cpu"))
+
+    def _any_size(self) -> Any:
+        """A size that differs from tensor to tensor."""
+        return self._fakes.data_size(f"any{len(self._fakes.symbols)}")
 
     def _states(self) -> Iterable[control.StateNumber]:
         for kept in self._module.states:

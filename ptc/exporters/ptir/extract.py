@@ -31,7 +31,9 @@ from ptc.exporters.ptir.ir import (
     Type,
     Value,
 )
+from ptc.exporters.ptir.lines import MAX_INT
 from ptc.exporters.ptir.names import SCALAR_OPERATORS, operator_name
+from ptc.exporters.ptir.schemas import by_position
 from ptc.graph.program import AtenProgram, OutputKind
 from ptc.graph.types import dtype_name
 from ptc.loops.index import Index
@@ -132,31 +134,30 @@ class _Extraction:
         self._numbers[node] = len(self._numbers)
         return self._numbers[node]
 
-    def _emit(self, node: Node, op: str, args: Any, kwargs: Any) -> None:
+    def _emit(self, node: Node, op: str, args: Iterable[Any]) -> None:
         arguments = tuple(self._argument(argument, node) for argument in args)
-        keywords = {name: self._argument(argument, node) for name, argument in kwargs.items()}
         type_ = self._namer.type(node.meta["val"])
         where = place_of(node.meta.get("location"))
         number = self._number(node)
-        self._instructions.append(Instruction(number, type_, op, arguments, keywords, where))
+        self._instructions.append(Instruction(number, type_, op, arguments, where))
 
     def _literal(self, node: Node) -> None:
         name = f"{self._prefix}{node.target}"
         self._literals[name] = getattr(self._program.graph, str(node.target))
-        self._emit(node, "prim::literal", (name,), {})
+        self._emit(node, "prim::literal", (name,))
 
     def _call(self, node: Node) -> None:
         target = node.target
         if target is operator.getitem:
-            self._emit(node, "prim::element", node.args, {})
+            self._emit(node, "prim::element", node.args)
         elif isinstance(target, OpOverload):
             # A size read off a tensor is an expression wherever it is used.
             if target is not torch.ops.aten.sym_size.int:
-                self._emit(node, operator_name(target), node.args, node.kwargs)
+                self._emit(node, operator_name(target), by_position(target, node.args, node.kwargs))
         elif isinstance(node.meta["val"], (torch.SymInt, int)):
             return
         elif callable(target) and target in SCALAR_OPERATORS:
-            self._emit(node, SCALAR_OPERATORS[target], node.args, node.kwargs)
+            self._emit(node, SCALAR_OPERATORS[target], node.args)
         else:
             raise _unsayable(node, f"a call of {target}")
 
@@ -183,7 +184,7 @@ class _Extraction:
                 return self._argument(known, node)
             case None | bool() | float() | str():
                 return value
-            case int():
+            case int() if -MAX_INT - 1 <= value <= MAX_INT:
                 return Index.const(value)
             case torch.dtype():
                 return DTypeName(dtype_name(value))

@@ -6,24 +6,33 @@ loop interpreter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from ptc.autograd.control import FunctionalControl
 from ptc.exporters.check import call_inputs
-from ptc.exporters.formats import ExportOptions, Runner, Written, weight_of
-from ptc.exporters.ptir.container import read_package, write_package
+from ptc.exporters.formats import ControlRunner, ExportOptions, Runner, Written, content_of
+from ptc.exporters.ptir.container import MANIFEST, read_package, write_package
+from ptc.exporters.ptir.control_extract import extract_control
+from ptc.exporters.ptir.control_ir import ControlModule
+from ptc.exporters.ptir.control_parser import is_control, parse_control
+from ptc.exporters.ptir.control_printer import print_control_module
+from ptc.exporters.ptir.control_rebuild import rebuild_control, with_assumptions
 from ptc.exporters.ptir.extract import extract
-from ptc.exporters.ptir.ir import SCHEMA
+from ptc.exporters.ptir.ir import SCHEMA, Module
+from ptc.exporters.ptir.manifest import Structures, describe, operator_count, structures_of
 from ptc.exporters.ptir.parser import parse_module
 from ptc.exporters.ptir.printer import print_module
 from ptc.exporters.ptir.rebuild import rebuild
-from ptc.graph.program import AtenProgram
-from ptc.graph.structure import from_json, to_json
+from ptc.graph.control import ControlProgram
+from ptc.graph.control_run import run_outputs
+from ptc.graph.program import AtenProgram, InputKind, ProgramInput
 from ptc.graph.symbols import bind_sizes
+from ptc.hosting.effects import Emit
 from ptc.loops import interpreter
 from ptc.loops.index import Index
 from ptc.loops.nodes import Program
@@ -31,62 +40,144 @@ from ptc.schedule.lower import lower
 from ptc.support.diagnostics import CompileError, InternalError
 from ptc.support.version import VERSION
 
+#: The form of a program that the portable IR says.
+Portable = AtenProgram | ControlProgram
+
 
 class PortableFormat:
     """`--format ptir`."""
 
     name = "ptir"
     suffix = ".ptir"
+    splits_sizes = True
+    omits: frozenset[str] = frozenset()
 
     def write(self, program: AtenProgram, path: Path, options: ExportOptions) -> Written:
         module, literals = extract(program)
-        text = print_module(module)
-        if parse_module(text) != module:
-            raise InternalError("export", "the portable IR does not read back as it was written")
-        tensors: dict[str, torch.Tensor] = {}
-        for position, described in enumerate(program.inputs):
-            weight = weight_of(program, position, options)
-            if weight is not None:
-                tensors[described.name] = weight
-        clash = tensors.keys() & literals.keys()
-        if clash:
-            raise CompileError("PTC-E011", f"the parameter name `{min(clash)}` is reserved")
-        write_package(path, text, _manifest(program), {**tensors, **literals})
-        return Written((path,), len(module.instructions), {"schema": str(SCHEMA)})
+        tensors = _contents(program.inputs, options, literals)
+        structures = Structures(program.arguments, program.result)
+        return _write(path, module, tensors, structures, program.inputs)
 
     def load(self, program: AtenProgram, path: Path) -> Runner:
-        return interpret(read_program(path))
+        return interpret(_straight(read_program(path)))
+
+    def write_control(
+        self, program: FunctionalControl, path: Path, options: ExportOptions
+    ) -> Written:
+        extracted = extract_control(program)
+        tree = program.program
+        tensors = _contents(tree.inputs, options, extracted.literals)
+        module = with_assumptions(extracted.module, tensors, extracted.knows)
+        result = None if tree.variants else tree.result
+        structures = Structures(tree.arguments, result, tree.variants)
+        return _write(path, module, tensors, structures, tree.inputs)
+
+    def load_control(self, program: FunctionalControl, path: Path) -> ControlRunner:
+        read = read_program(path)
+        assert isinstance(read, ControlProgram)
+        return ReferenceRunner(read)
 
 
 FORMAT = PortableFormat()
 
 
-def _manifest(program: AtenProgram) -> dict[str, Any]:
-    return {
+# --- writing ------------------------------------------------------------------------------------
+
+
+def _contents(
+    inputs: Sequence[ProgramInput], options: ExportOptions, literals: Mapping[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """What the weights file holds: the contents of inputs, and literals."""
+    tensors: dict[str, torch.Tensor] = {}
+    for described in inputs:
+        weight = content_of(described, options)
+        if weight is not None:
+            tensors[described.name] = weight
+    clash = tensors.keys() & literals.keys()
+    if clash:
+        raise CompileError("PTC-E011", f"the parameter name `{min(clash)}` is reserved")
+    return {**tensors, **literals}
+
+
+def _write(
+    path: Path,
+    module: Module | ControlModule,
+    tensors: Mapping[str, torch.Tensor],
+    structures: Structures,
+    inputs: Sequence[ProgramInput],
+) -> Written:
+    text = print_text(module)
+    if parse_text(text) != module:
+        raise InternalError("export", "the portable IR does not read back as it was written")
+    manifest = {
         "format": "ptir",
         "schema": SCHEMA,
         "ptc": VERSION,
         "torch": torch.__version__,
-        "name": program.name,
-        "aliases": {i.name: list(i.aliases) for i in program.inputs if i.aliases},
-        "arguments": None if program.arguments is None else to_json(program.arguments),
-        "result": None if program.result is None else to_json(program.result),
+        "name": module.name,
+        "entries": [describe(module, structures)],
+        "aliases": {i.name: list(i.aliases) for i in inputs if i.aliases},
     }
+    write_package(path, text, manifest, tensors)
+    return Written((path,), operator_count(module), {"schema": str(SCHEMA)})
 
 
-def read_program(path: Path) -> AtenProgram:
+def print_text(module: Module | ControlModule) -> str:
+    """The text of a program, with or without control flow."""
+    if isinstance(module, ControlModule):
+        return print_control_module(module)
+    return print_module(module)
+
+
+def parse_text(text: str) -> Module | ControlModule:
+    """The inverse of `print_text`. Raises CompileError PTC-E010 naming the line."""
+    return parse_control(text) if is_control(text) else parse_module(text)
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def read_program(path: Path) -> Portable:
     """The program in a `.ptir` file. Raises CompileError PTC-E010 for a damaged file."""
     package = read_package(path)
-    structures = [package.manifest.get(name) for name in ("arguments", "result")]
-    arguments, result = (None if item is None else from_json(item) for item in structures)
-    aliases = package.manifest.get("aliases", {})
+    module = parse_text(package.text)
+    structures = structures_of(package.entry, module, MANIFEST)
+    if isinstance(module, ControlModule):
+        return rebuild_control(
+            module, package.tensors, aliases=package.aliases, structures=structures
+        )
     return rebuild(
-        parse_module(package.text),
+        module,
         package.tensors,
-        aliases={str(name): tuple(map(str, others)) for name, others in aliases.items()},
-        arguments=arguments,
-        result=result,
+        aliases=package.aliases,
+        arguments=structures.arguments,
+        result=structures.result,
     )
+
+
+def _straight(program: Portable) -> AtenProgram:
+    assert isinstance(program, AtenProgram)
+    return program
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+class ReferenceRunner:
+    """Runs a program with control flow by the interpreter that defines what programs mean."""
+
+    def __init__(self, program: ControlProgram) -> None:
+        self._program = program
+        self._state: dict[str, Any] = {}
+        kinds = (InputKind.USER, InputKind.SCALAR)
+        self._names = [i.name for i in program.inputs if i.kind in kinds]
+
+    def __call__(self, values: Sequence[Any], emit: Emit) -> tuple[Sequence[Any], int]:
+        given = dict(zip(self._names, values, strict=True))
+        return run_outputs(self._program, given, self._state, emit=emit)
+
+    def reset(self) -> None:
+        self._state = {}
 
 
 def interpret(program: AtenProgram) -> Runner:

@@ -7,13 +7,12 @@ the module's symbols. No torch here: the C++ executor reads the same form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ptc.loops.index import Index
 
 #: Version of the text form. A reader refuses a greater one.
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +100,13 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`%3 : f32[s0, 10] = aten::linear(%1, %2, None)  # "model.py":12 "return self.fc(x)"`."""
+    """`%3 : f32[s0, 10] = aten::linear(%1, %2, None)  # "model.py":12 "return self.fc(x)"`: all
+    arguments of the operator's schema, by position."""
 
     number: int
     type: Type
     op: str
     args: tuple[Argument, ...]
-    kwargs: Mapping[str, Argument] = field(default_factory=dict[str, Argument])
     place: Place | None = None
 
 

@@ -28,6 +28,8 @@ MAX_DEPTH = 16
 #: An index expression is read by a recursive parser and multiplied out.
 MAX_EXPRESSION = 512
 MAX_BRACKETS = 24
+MAX_INT = 2**63 - 1
+MAX_DIGITS = 19
 
 SCALARS = ("int", "float", "bool", "none")
 RELATIONS = ("==", "!=", ">=")
@@ -148,9 +150,10 @@ class Line:
     def integer(self) -> int:
         sign = -1 if self.accept("mark", "-") else 1
         digits = self._take("int", "a number")
-        if len(digits) > 20:
-            self.fail("a number of more than 20 digits")
-        return sign * int(digits)
+        number = sign * int(digits) if len(digits) <= MAX_DIGITS else MAX_INT + 1
+        if not -MAX_INT - 1 <= number <= MAX_INT:
+            self.fail("a number beyond 64 bits")
+        return number
 
     def below(self, limit: int) -> int:
         number = self.integer()
@@ -201,19 +204,19 @@ class Line:
             shape.append(self._expression())
         return TensorType(name, tuple(shape))
 
-    def element(self) -> tuple[str, tuple[int | None, ...] | None]:
-        """The type of an element of a list: `int`, or `f32[?, 3]`, where ? is any size."""
+    def element(self) -> tuple[str, tuple[Index | None, ...] | None]:
+        """The type of an element of a list: `int`, or `f32[?, s0]`, where ? is any size."""
         name = self.name()
         if name in SCALARS and not (name == "bool" and self.next_is("mark", "[")):
             return name, None
         if name not in DTYPES:
             self.fail(f"unknown type `{name}`")
         self.mark("[")
-        shape: list[int | None] = []
+        shape: list[Index | None] = []
         while not self.accept("mark", "]"):
             if shape:
                 self.mark(",")
-            shape.append(None if self.accept("mark", "?") else self.integer())
+            shape.append(None if self.accept("mark", "?") else self._expression())
         return name, tuple(shape)
 
     def _size_of_scalar(self) -> Index | None:
@@ -225,31 +228,14 @@ class Line:
 
     # --- arguments --------------------------------------------------------------------------------
 
-    def arguments(self) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
+    def arguments(self) -> tuple[Argument, ...]:
         self.mark("(")
         args: list[Argument] = []
-        kwargs: dict[str, Argument] = {}
         while not self.accept("mark", ")"):
-            if args or kwargs:
+            if args:
                 self.mark(",")
-            keyword = self._keyword()
-            if keyword is not None:
-                if keyword in kwargs:
-                    self.fail(f"argument `{keyword}` is given twice")
-                kwargs[keyword] = self.argument(0)
-            elif kwargs:
-                self.fail("a positional argument after a named one")
-            else:
-                args.append(self.argument(0))
-        return tuple(args), kwargs
-
-    def _keyword(self) -> str | None:
-        start = self._at
-        name = self.accept("name")
-        if name is not None and self.accept("mark", "="):
-            return name
-        self._at = start
-        return None
+            args.append(self.argument(0))
+        return tuple(args)
 
     def argument(self, depth: int) -> Argument:
         if depth > MAX_DEPTH:

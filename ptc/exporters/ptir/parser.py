@@ -34,7 +34,7 @@ INPUT_KINDS = ("user", "scalar", "parameter", "buffer", "constant")
 def parse_module(text: str) -> Module:
     """The module that `print_module` wrote. Raises CompileError PTC-E010 naming the line."""
     rows = Rows(text)
-    rows.header(SCHEMA)
+    rows.header()
     dims = rows.dims("dim")
     module = GraphParser(rows, {dim.symbol for dim in dims}).graph(dims)
     rows.end()
@@ -72,14 +72,16 @@ class Rows:
         if self._row != len(self._lines) - 1 or self._lines[-1]:
             self.line().fail("text after the end of the program")
 
-    def header(self, version: int) -> None:
-        """The first line, of at most this version."""
+    def header(self) -> None:
+        """The first line, of a version that is known."""
         line = self.line()
         line.word("ptir")
         found = line.integer()
         line.end()
-        if found > version:
-            line.fail(f"schema version {found} is newer than {version}: update ptc")
+        if found > SCHEMA:
+            line.fail(f"schema version {found} is newer than {SCHEMA}: update ptc")
+        if found < SCHEMA:
+            line.fail(f"schema version {found} is not read any more: export the model again")
 
     def dims(self, word: str) -> tuple[Dim, ...]:
         found: list[Dim] = []
@@ -144,7 +146,7 @@ class GraphParser:
         line = self._rows.line()
         line.word("assume")
         difference = line.size()
-        _check_size(line, difference, self._symbols)
+        check_size(line, difference, self._symbols)
         relation = line.relation()
         if line.integer() != 0:
             line.fail("expected 0")
@@ -172,14 +174,14 @@ class GraphParser:
             return Input(number, type_, name, label)
         if "::" not in name:
             line.fail(f"`{name}` is neither an input kind nor an operator")
-        args, kwargs = line.arguments()
-        for argument in (*args, *kwargs.values()):
+        args = line.arguments()
+        for argument in args:
             self._check(line, argument)
         place = line.place()
         line.end()
         self._introduce(type_)
         self._defined += 1
-        return Instruction(number, type_, name, args, kwargs, place)
+        return Instruction(number, type_, name, args, place)
 
     def _output(self, inputs: int) -> Output:
         line = self._rows.line()
@@ -201,7 +203,7 @@ class GraphParser:
                 if number >= self._defined:
                     line.fail(f"%{number} is used before it is defined")
             case Index():
-                _check_size(line, argument, self._symbols)
+                check_size(line, argument, self._symbols)
             case tuple():
                 for item in argument:
                     self._check(line, item)
@@ -226,15 +228,15 @@ def check_symbols(line: Line, type_: Type, symbols: set[str]) -> None:
     match type_:
         case TensorType(_, shape):
             for size in shape:
-                _check_size(line, size, symbols)
+                check_size(line, size, symbols)
         case ScalarType(_, size):
             if size is not None:
-                _check_size(line, size, symbols)
+                check_size(line, size, symbols)
         case TupleType():
             line.fail("an input cannot be a tuple")
 
 
-def _check_size(line: Line, size: Index, symbols: set[str]) -> None:
+def check_size(line: Line, size: Index, symbols: set[str]) -> None:
     unknown = size.free_vars() - symbols
     if unknown:
         line.fail(f"unknown symbol `{min(unknown)}`")

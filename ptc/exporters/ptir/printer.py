@@ -97,7 +97,6 @@ def _input(item: Input) -> str:
 
 def _instruction(item: Instruction) -> str:
     words = [argument_text(argument) for argument in item.args]
-    words.extend(f"{name}={argument_text(argument)}" for name, argument in item.kwargs.items())
     text = f"%{item.number} : {type_text(item.type)} = {item.op}({', '.join(words)})"
     return text if item.place is None else f"{text}  {place_text(item.place)}"
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 from torch.fx import Graph, GraphModule, Node
 
 from ptc.autograd.sizes import SizeNodes
@@ -32,6 +33,7 @@ from ptc.exporters.ptir.ir import (
 )
 from ptc.exporters.ptir.names import SCALAR_FUNCTIONS, find_operator
 from ptc.exporters.ptir.printer import type_text
+from ptc.exporters.ptir.schemas import as_call
 from ptc.graph.program import (
     AtenProgram,
     DimRange,
@@ -162,8 +164,7 @@ class GraphBuilder:
             self._literal(item)
             return
         try:
-            args = tuple(self._value(argument) for argument in item.args)
-            kwargs = {name: self._value(argument) for name, argument in item.kwargs.items()}
+            args, kwargs = self._call(item, target, self._value)
             value = target(*args, **kwargs)
         except CompileError:
             raise
@@ -171,11 +172,23 @@ class GraphBuilder:
             # torch raises every kind of error on bad arguments, and all of them mean a bad file.
             raise _bad(item, f"{type(error).__name__}: {error}") from error
         self._match(item, item.type, value)
-        node_args = tuple(self._node(argument) for argument in item.args)
-        node_kwargs = {name: self._node(argument) for name, argument in item.kwargs.items()}
+        node_args, node_kwargs = self._call(item, target, self._node)
         node = self._graph.create_node("call_function", target, node_args, node_kwargs)
         _place(node, item)
         self._define(node, value)
+
+    def _call(
+        self, item: Instruction, target: Callable[..., Any], convert: Callable[[Argument], Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of an instruction as this torch takes them."""
+        values = tuple(map(convert, item.args))
+        if not isinstance(target, OpOverload):
+            return values, {}
+        args, kwargs, beyond = as_call(target, values)
+        extra = item.args[len(item.args) - beyond :]
+        if any(value is not None and value is not False for value in extra):
+            raise _bad(item, f"this torch knows {len(args) + len(kwargs)} arguments")
+        return args, kwargs
 
     def _target(self, item: Instruction) -> Callable[..., Any] | None:
         """The function of an instruction; None for a literal."""
