@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import numpy as np
 import typer
 
-from ptc.hosting import LoadedArtifact, LoadedEntry
+from ptc.hosting.calls import EntryCalls
 from ptc.hosting.dims import evaluate
 from ptc.hosting.dtypes import Array, to_float32
 from ptc.hosting.input_spec import InputSpec, parse_input
@@ -29,6 +29,10 @@ if TYPE_CHECKING:  # it loads torch
 
 _VALUES_SHOWN = 6
 _TEXT_SHOWN = 60  # characters
+#: Python types of outputs by their kind; lists are all others.
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "number": (bool, int, float), "text": (str,), "tensor": (np.ndarray,),
+}  # fmt: skip
 
 
 def run_command(
@@ -68,8 +72,7 @@ def run_command(
     function = artifact.entry(entry)
     specs = tuple(map(parse_input, inputs))
     _require_entry(function, specs)
-    if isinstance(artifact, LoadedArtifact):
-        artifact.seed(seed)
+    artifact.seed(seed)
     positional, named = ValueMaker(seed=seed).arguments(specs)
     values = _spread(named, [info.name for info in function.info.inputs])
     _require_inputs(function, len(positional), values)
@@ -87,7 +90,7 @@ def run_command(
 
 def _run(
     artifact: Any,
-    function: LoadedEntry | HostedEntry,
+    function: EntryCalls | HostedEntry,
     positional: Sequence[Any],
     values: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def _run(
         raise CompileError("PTC-R024", f"the model raised {name}: {error}") from None
 
 
-def _require_entry(function: LoadedEntry | HostedEntry, specs: Sequence[InputSpec]) -> None:
+def _require_entry(function: EntryCalls | HostedEntry, specs: Sequence[InputSpec]) -> None:
     """An input for an entry that is not run is a mistake."""
     for spec in specs:
         if spec.entry not in (None, function.info.name):
@@ -126,7 +129,7 @@ def _spread(named: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _require_inputs(
-    function: LoadedEntry | HostedEntry, positional: int, named: Mapping[str, Any]
+    function: EntryCalls | HostedEntry, positional: int, named: Mapping[str, Any]
 ) -> None:
     """Say at once which inputs are missing, with an option that can be copied."""
     open_inputs = [info for info in function.info.inputs if info.name not in named]
@@ -139,16 +142,16 @@ def _require_inputs(
         )
 
 
-def _example(function: LoadedEntry | HostedEntry, info: TensorInfo) -> str:
+def _example(function: EntryCalls | HostedEntry, info: TensorInfo) -> str:
     """A specification of the right shape, symbolic sizes at the smallest that is usual."""
     sizes = {s.symbol: max(s.lower, min(2, s.upper or 2)) for s in function.info.sizes}
     shape = [evaluate(dim, sizes) for dim in info.shape]
     return f"{info.dtype}[{','.join(str(1 if size is None else size) for size in shape)}]"
 
 
-def _print_outputs(function: LoadedEntry | HostedEntry, outputs: Mapping[str, Any]) -> None:
+def _print_outputs(function: EntryCalls | HostedEntry, outputs: Mapping[str, Any]) -> None:
     rows: list[tuple[str, str, str, str]] = []
-    for info in function.info.outputs:
+    for info in _once(function.info.outputs, outputs):
         for name, value in _parts(info, outputs[info.name]):
             if isinstance(value, str):
                 rows.append((name, "text", f"{len(value)} characters", _shortened(repr(value))))
@@ -159,6 +162,20 @@ def _print_outputs(function: LoadedEntry | HostedEntry, outputs: Mapping[str, An
                 kind = type(value).__name__
             rows.append((name, kind, _range_text(array), _values_text(array)))
     print_table(["output", "type", "range", "first values"], rows)
+
+
+def _once(infos: Sequence[TensorInfo], outputs: Mapping[str, Any]) -> list[TensorInfo]:
+    """Each output's description once: where variants have outputs of one name, that of the kind
+    which the value is."""
+    found: dict[str, TensorInfo] = {}
+    for info in infos:
+        if info.name not in found or _is_of_kind(info.kind, outputs[info.name]):
+            found[info.name] = info
+    return list(found.values())
+
+
+def _is_of_kind(kind: str, value: Any) -> bool:
+    return type(value) in _TYPES.get(kind, (list,))
 
 
 def _parts(info: TensorInfo, value: Any) -> list[tuple[str, Any]]:
@@ -217,7 +234,7 @@ def _print_times(artifact: Any, times: Sequence[float]) -> None:
 def _save(path: Path, infos: Sequence[TensorInfo], outputs: Mapping[str, Any]) -> None:
     arrays = {
         name: _readable(info, value)
-        for info in infos
+        for info in _once(infos, outputs)
         for name, value in _parts(info, outputs[info.name])
     }
     if path.suffix == ".npy" and len(arrays) != 1:

@@ -48,6 +48,10 @@ class HostedModel(WithEntries["HostedEntry"]):
         self._cache = folder / "cache"
         self.entries = {entry.name: HostedEntry(self, entry) for entry in loaded.entries}
 
+    def seed(self, seed: int) -> None:
+        """Have what the model draws from torch's own generator begin with this seed."""
+        torch.manual_seed(seed)
+
     def peak_memory(self) -> int:
         """Working memory is not counted: torch allocates it."""
         return 0

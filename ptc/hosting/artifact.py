@@ -11,16 +11,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ptc.hosting.binding import Binder
+from ptc.hosting.calls import EntryCalls
 from ptc.hosting.dims import evaluate, shape_text
 from ptc.hosting.effects import Emit, emit_here
 from ptc.hosting.entries import WithEntries
-from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Session
+from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Opened, Session
 from ptc.hosting.manifest import EntryInfo, Manifest, TensorInfo
 from ptc.hosting.results import Results
 from ptc.hosting.slots import LibraryAllocated, Slot, pointers
-from ptc.hosting.structure import builder
-from ptc.hosting.tensors import Operand, check_apart, is_torch_tensor
+from ptc.hosting.tensors import Operand, check_apart
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 
@@ -46,10 +45,7 @@ def load(
     if threads is None:
         threads = settings.current().threads or 0
     model = Model(library, threads, Path(weights).resolve() if weights is not None else None)
-    return LoadedArtifact(model)
-
-
-_PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool"}
+    return LoadedArtifact(model, library.path, library.manifest)
 
 
 class LoadedArtifact(WithEntries["LoadedEntry"]):
@@ -59,21 +55,17 @@ class LoadedArtifact(WithEntries["LoadedEntry"]):
     runs beside this one, with its own copy of the model's mutable state.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Opened, path: Path, manifest: Manifest) -> None:
         self._model = model
-        self.path = model.library.path
+        self.path, self.manifest = path, manifest
         self._session = Session(model)
         self.entries = {
             info.name: LoadedEntry(self._session, self.manifest, info)
             for info in self.manifest.entries
         }
 
-    @property
-    def manifest(self) -> Manifest:
-        return self._model.library.manifest
-
     def fork_session(self) -> LoadedArtifact:
-        return LoadedArtifact(self._model)
+        return LoadedArtifact(self._model, self.path, self.manifest)
 
     @property
     def raised(self) -> BaseException | None:
@@ -109,22 +101,17 @@ class LoadedArtifact(WithEntries["LoadedEntry"]):
         return f"<ptc artifact {self.path.name}: {'; '.join(map(str, self.entries.values()))}>"
 
 
-class LoadedEntry:
+class LoadedEntry(EntryCalls):
     """One function of a library, called with the original call's arguments."""
 
     def __init__(self, session: Session, manifest: Manifest, info: EntryInfo) -> None:
-        self.info = info
+        super().__init__(info)
         self._session = session
         self._number = session.api.entry_index(info.name.encode())
         if self._number < 0:
             raise CompileError(
                 "PTC-R006", f"the manifest names the entry `{info.name}`, the library has none"
             )
-        self._names = {size.symbol: size.name for size in info.sizes}
-        names = [tensor.name for tensor in info.inputs]
-        self._binder = Binder(info.arguments, names, info.name) if info.arguments else None
-        self._build = builder(info.result) if info.result else tuple
-        self._variants = [builder(variant) for variant in info.variants]
         if info.control:
             session.listen()
         self._inputs = [Slot(tensor) for tensor in info.inputs]
@@ -134,40 +121,7 @@ class LoadedEntry:
         self._output_pointers = pointers([slot.descriptor for slot in self._outputs])
         self._shapes = _Shapes(info)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values = self.flat(args, kwargs)
-        as_torch = any(is_torch_tensor(value) for value in values)
-        if not self._variants:
-            return self._build(self.run(values, as_torch=as_torch))
-        outputs, variant = self._run(values, as_torch=as_torch)
-        return self._variants[variant](outputs)
-
-    def flat(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """A call's inputs in the manifest's order. Raises CompileError PTC-R010, PTC-R014."""
-        if self._binder is not None:
-            return self._binder.bind(args, kwargs)
-        if kwargs:
-            raise CompileError("PTC-R010", f"`{self.info.name}` takes its inputs by position")
-        return list(args)
-
-    def __str__(self) -> str:
-        inputs = ", ".join(f"{t.name}: {self.text(t)}" for t in self.info.inputs)
-        outputs = ", ".join(self.text(t) for t in self.info.outputs)
-        return f"{self.info.name}({inputs}) -> {outputs}"
-
-    def text(self, tensor: TensorInfo) -> str:
-        """`f32[batch, 10]`, `int`, `list of f32[3]`."""
-        text = f"{tensor.dtype}{shape_text(tensor.shape, self._names)}"
-        number = _PYTHON_NUMBERS.get(tensor.dtype, tensor.dtype)
-        kinds = {"number": number, "numbers": f"list of {number}", "list": f"list of {text}",
-                 "text": "text", "texts": "list of text"}  # fmt: skip
-        return kinds.get(tensor.kind, text)
-
-    def run(self, values: Sequence[Any], *, as_torch: bool = False) -> list[Any]:
-        """Run on flat inputs in the manifest's order; gives flat outputs in its order."""
-        return self._run(values, as_torch=as_torch)[0]
-
-    def _run(self, values: Sequence[Any], *, as_torch: bool) -> tuple[list[Any], int]:
+    def run_variant(self, values: Sequence[Any], *, as_torch: bool) -> tuple[list[Any], int]:
         """The flat outputs, and which variant of the result they are."""
         infos = self.info.inputs
         if len(values) != len(infos):
@@ -237,33 +191,6 @@ class LoadedEntry:
     def _call(self, outputs: Any) -> None:
         inputs = len(self._inputs)
         self._session.run(self._number, self._input_pointers, inputs, outputs, len(self._outputs))
-
-    def run_named(self, positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Run on inputs given by the manifest's names, the rest by position; outputs by name."""
-        names = [info.name for info in self.info.inputs]
-        unknown = [name for name in named if name not in names]
-        if unknown:
-            raise CompileError(
-                "PTC-R010",
-                f"there is no input `{unknown[0]}`",
-                hint=f"inputs: {', '.join(names)}" if names else "the model takes no inputs",
-            )
-        open_names = [name for name in names if name not in named]
-        if len(positional) > len(open_names):
-            raise CompileError(
-                "PTC-R010",
-                f"{len(named) + len(positional)} inputs were given, expected {len(names)}",
-            )
-        given = {**named, **dict(zip(open_names, positional, strict=False))}
-        missing = [info for info in self.info.inputs if info.name not in given]
-        if missing:
-            raise CompileError(
-                "PTC-R010",
-                f"the input `{missing[0].name}` is missing",
-                hint=f"it is {self.text(missing[0])}",
-            )
-        outputs = self.run([given[name] for name in names])
-        return {info.name: value for info, value in zip(self.info.outputs, outputs, strict=True)}
 
     def _output_shapes(self, operands: Sequence[Operand]) -> Sequence[tuple[int, ...] | None]:
         """Compare every input's shape; gives the outputs' shapes, None where the run decides."""

@@ -6,7 +6,7 @@ import ctypes
 import threading
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ptc.hosting.abi import ABI_VERSION, EMIT, Api, DLTensor, OpenOptions, Status
 from ptc.hosting.effects import CHANNELS, Emit, emit_here, exception_of
@@ -148,13 +148,27 @@ class Model:
         self.handle = handle
         self._close = weakref.finalize(self, library.api.close, handle)
 
+    @property
+    def api(self) -> Any:
+        return self.library.api
+
+
+class Opened(Protocol):
+    """A model that sessions can be made of: its address, and the table of functions that takes
+    it."""
+
+    handle: ctypes.c_void_p
+
+    @property
+    def api(self) -> Any: ...
+
 
 class Session:
     """Working memory for one run at a time; a lock lets threads take turns."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Opened) -> None:
         self.model = model
-        self.api = model.library.api
+        self.api = model.api
         self.lock = threading.Lock()
         handle = ctypes.c_void_p()
         status = self.api.session_new(model.handle, ctypes.byref(handle))
@@ -307,6 +321,6 @@ def _compare_with_file(library: Path, embedded: Manifest) -> None:
         )
 
 
-def _free_session(api: Any, handle: ctypes.c_void_p, model: Model) -> None:
+def _free_session(api: Any, handle: ctypes.c_void_p, model: Opened) -> None:
     del model
     api.session_free(handle)

@@ -153,7 +153,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
     target, weights = data["target"], data["weights"]
     return Manifest(
         name=str(data["name"]),
-        entries=tuple(_entry(entry) for entry in data["entries"]),
+        entries=tuple(entry_of(entry) for entry in data["entries"]),
         target=TargetInfo(target["triple"], str(target["isa"]), bool(target["threads"])),
         weights=WeightsInfo(
             weights["storage"],
@@ -178,7 +178,8 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
     )
 
 
-def _entry(data: Mapping[str, Any]) -> EntryInfo:
+def entry_of(data: Mapping[str, Any]) -> EntryInfo:
+    """An entry from its JSON form. Raises KeyError, TypeError or ValueError for a malformed one."""
     return EntryInfo(
         name=data["name"],
         inputs=tuple(_tensor(t) for t in data["inputs"]),

@@ -18,7 +18,8 @@ from torch.fx import Graph, GraphModule, Node
 from ptc.capture.fakes import Fakes
 from ptc.exporters.ptir import control_ir as ir
 from ptc.exporters.ptir.assumptions import Assumptions, converter
-from ptc.exporters.ptir.ir import Dim, Module, Place, ScalarType, TensorType
+from ptc.exporters.ptir.guards import Guards
+from ptc.exporters.ptir.ir import Assumption, Dim, Module, Place, ScalarType, TensorType
 from ptc.exporters.ptir.manifest import Structures
 from ptc.exporters.ptir.rebuild import GraphBuilder
 from ptc.graph import control
@@ -49,14 +50,23 @@ def rebuild_control(
     *,
     aliases: Mapping[str, tuple[str, ...]] | None = None,
     structures: Structures | None = None,
+    guarded: bool = True,
 ) -> ControlProgram:
-    """The program of a module. `tensors` holds weights and literals by name."""
+    """The program of a module. `tensors` holds weights and literals by name. `guarded`: what graphs
+    assume of sizes is checked at each call."""
     builder = _Rebuild(module, tensors, aliases or {}, lambda number, condition: None)
-    program = builder.program(structures or Structures())
+    builder.guarded = guarded
     try:
+        program = builder.program(structures or Structures())
         verify_control(program, every_path=False)
     except InternalError as error:
-        raise CompileError("PTC-E010", f"the program is not sound: {error}") from error
+        message = error.diagnostic.message
+        raise CompileError("PTC-E010", f"the program is not sound: {message}") from error
+    except CompileError:
+        raise
+    except Exception as error:
+        # Statements that make no sense fail in many ways, and all of them mean a bad file.
+        raise CompileError("PTC-E010", f"the program is not sound: {error!r}") from error
     return program
 
 
@@ -94,6 +104,7 @@ class _Rebuild:
         self._variables: dict[str, control.Var] = {}
         self._convert = converter(self._names, Sizes().index)
         self.assumed: list[Assumptions] = []
+        self.guarded = False
 
     # --- sizes ----------------------------------------------------------------------------------
 
@@ -154,7 +165,8 @@ class _Rebuild:
         for declared in module.variables:
             self._variables[declared.name] = self._variable(declared)
         segments = [self._segment(number, graph) for number, graph in enumerate(module.graphs)]
-        items = _Body(self._variables, segments, self._symbol_name)
+        guards = [graph.assumptions if self.guarded else () for graph in module.graphs]
+        items = _Body(self._variables, segments, guards, self._symbol_name)
         selector = module.selector
         return ControlProgram(
             inputs=inputs,
@@ -346,14 +358,24 @@ class _Body:
         self,
         variables: Mapping[str, control.Var],
         segments: Sequence[control.Segment],
+        assumptions: Sequence[Iterable[Assumption]],
         symbol: Callable[[str], str],
     ) -> None:
         self._variables = variables
         self._segments = segments
+        self._assumptions = assumptions
+        self._guards = Guards(symbol)
         self._symbol = symbol
 
     def block(self, block: ir.Block) -> control.Body:
-        return control.Body([self._item(statement) for statement in block])
+        items: list[control.Item] = []
+        for statement in block:
+            if isinstance(statement, ir.Statement) and statement.op == "prim::call":
+                (number,) = statement.args
+                assert isinstance(number, int)
+                items += self._guards.items(self._assumptions[number])
+            items.append(self._item(statement))
+        return control.Body(items)
 
     def _item(self, statement: Any) -> control.Item:
         match statement:

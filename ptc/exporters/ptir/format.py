@@ -1,7 +1,6 @@
 """The exporter of the portable IR, and reading a `.ptir` file back as a program.
 
-The check runs the file, not the program: text and weights are read back, lowered and run by the
-loop interpreter.
+The check runs the file, not the program: text and weights are read back and run on eager torch.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from ptc.autograd.control import FunctionalControl
@@ -28,15 +26,10 @@ from ptc.exporters.ptir.manifest import Structures, describe, operator_count, st
 from ptc.exporters.ptir.parser import parse_module
 from ptc.exporters.ptir.printer import print_module
 from ptc.exporters.ptir.rebuild import rebuild
+from ptc.exporters.ptir.running import ReferenceRunner, StraightRunner
 from ptc.graph.control import ControlProgram
-from ptc.graph.control_run import run_outputs
-from ptc.graph.program import AtenProgram, InputKind, ProgramInput
-from ptc.graph.symbols import bind_sizes
-from ptc.hosting.effects import Emit
-from ptc.loops import interpreter
-from ptc.loops.index import Index
-from ptc.loops.nodes import Program
-from ptc.schedule.lower import lower
+from ptc.graph.program import AtenProgram, ProgramInput
+from ptc.hosting.effects import emit_here
 from ptc.support.diagnostics import CompileError, InternalError
 from ptc.support.version import VERSION
 
@@ -59,7 +52,23 @@ class PortableFormat:
         return _write(path, module, tensors, structures, program.inputs)
 
     def load(self, program: AtenProgram, path: Path) -> Runner:
-        return interpret(_straight(read_program(path)))
+        read = read_program(path)
+        assert isinstance(read, AtenProgram)
+        run = StraightRunner(read)
+
+        def outputs(values: Sequence[Any]) -> list[Any]:
+            """Results, and what is in the inputs that the program writes to, in a new session."""
+            run.reset()
+            results = iter(run(values, emit_here)[0])
+            given = dict(zip(call_inputs(program), values, strict=True))
+            return [
+                next(results)
+                if described.target is None
+                else given.get(described.target, run.kept.get(described.target))
+                for described in read.outputs
+            ]
+
+        return outputs
 
     def write_control(
         self, program: FunctionalControl, path: Path, options: ExportOptions
@@ -153,67 +162,3 @@ def read_program(path: Path) -> Portable:
         arguments=structures.arguments,
         result=structures.result,
     )
-
-
-def _straight(program: Portable) -> AtenProgram:
-    assert isinstance(program, AtenProgram)
-    return program
-
-
-# --- running ------------------------------------------------------------------------------------
-
-
-class ReferenceRunner:
-    """Runs a program with control flow by the interpreter that defines what programs mean."""
-
-    def __init__(self, program: ControlProgram) -> None:
-        self._program = program
-        self._state: dict[str, Any] = {}
-        kinds = (InputKind.USER, InputKind.SCALAR)
-        self._names = [i.name for i in program.inputs if i.kind in kinds]
-
-    def __call__(self, values: Sequence[Any], emit: Emit) -> tuple[Sequence[Any], int]:
-        given = dict(zip(self._names, values, strict=True))
-        return run_outputs(self._program, given, self._state, emit=emit)
-
-    def reset(self) -> None:
-        self._state = {}
-
-
-def interpret(program: AtenProgram) -> Runner:
-    """Runs a program by lowering it and interpreting the loops. Slow, and independent of any
-    compiler: the reference for what the file means."""
-    lowered = lower(program)
-    weights = {i.name: to_numpy(i.live) for i in program.inputs if i.live is not None}
-    positions = call_inputs(program)
-    placeholders = [node for node in program.graph.graph.nodes if node.op == "placeholder"]
-
-    def run(values: Sequence[Any]) -> list[Any]:
-        names = [program.inputs[index].name for index in positions]
-        shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else v for v in values]
-        fakes = [placeholders[index].meta["val"] for index in positions]
-        sizes = bind_sizes(names, fakes, shapes, program.dims)
-        given = {name: to_numpy(value) for name, value in zip(names, values, strict=True)}
-        outputs = interpreter.run(lowered, given, weights=weights, sizes=sizes)
-        return [
-            _result(lowered, name, value)
-            for name, value in zip(lowered.outputs, outputs, strict=True)
-        ]
-
-    return run
-
-
-def to_numpy(value: Any) -> np.ndarray[Any, Any]:
-    """A tensor or number as the loop interpreter takes it (bf16 as uint16)."""
-    if not isinstance(value, torch.Tensor):
-        return np.asarray(value)
-    value = value.detach().cpu().contiguous()
-    return value.view(torch.uint16).numpy() if value.dtype == torch.bfloat16 else value.numpy()
-
-
-def _result(lowered: Program, name: str | Index, value: Any) -> Any:
-    if isinstance(name, Index):
-        return int(value)
-    tensor = torch.from_numpy(np.ascontiguousarray(value).reshape(np.shape(value)))
-    bf16 = lowered.buffers[name].dtype.value == "bf16"
-    return tensor.view(torch.bfloat16) if bf16 else tensor
