@@ -22,10 +22,11 @@ struct Index {
     Op op;
     int64_t value = 0;  // a constant, or the number of a symbol (Module::symbols)
     int left = -1, right = -1;
+    bool brackets = false;      // written in brackets
   };
   std::vector<Node> nodes;
 
-  static Index constant(int64_t value) { return Index{{Node{Op::Constant, value, -1, -1}}}; }
+  static Index constant(int64_t value) { return Index{{Node{Op::Constant, value, -1, -1, false}}}; }
   bool is_constant() const { return nodes.size() == 1 && nodes[0].op == Op::Constant; }
   bool is_symbol() const { return nodes.size() == 1 && nodes[0].op == Op::Symbol; }
 };
@@ -88,7 +89,8 @@ struct Output {
 struct Dim {
   int symbol;                   // number
   std::string name;
-  int64_t lower = 0, upper = -1;  // -1: no bound
+  int64_t lower = 0, upper = INT64_MAX;
+  bool bounded = false;         // whether there is an upper bound
 };
 
 struct Module {
@@ -106,6 +108,7 @@ struct Module {
 
 // Limits of the reader, the same as in ptc/exporters/ptir/parser.py.
 constexpr size_t kMaxText = (size_t)256 << 20, kMaxLine = (size_t)4 << 20;
+constexpr size_t kMaxProgram = (size_t)1 << 30;  // bytes of the nodes that a text may become
 constexpr int kMaxDepth = 16, kMaxExpression = 512, kMaxBrackets = 24;
 
 // Throws Error File that names the line.

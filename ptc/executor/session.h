@@ -1,0 +1,56 @@
+// A session: what one run at a time needs. Sessions of a model share its program and weights.
+#ifndef PTC_EXECUTOR_SESSION_H
+#define PTC_EXECUTOR_SESSION_H
+
+#include "memory.h"
+#include "program.h"
+
+namespace ptc::exec {
+
+struct Model {
+  std::unique_ptr<Program> program;
+  Pool* pool = nullptr;
+  int64_t memory_limit = 0;
+  std::string manifest;
+  ~Model();
+};
+
+class Session {
+ public:
+  explicit Session(Model* model);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // One value for each of the program's `call_inputs`; tensors may borrow memory of the caller. Gives the values of the
+  // `return`s, and `written` those of the `write`s into inputs of the call, by number of the input. Results may share
+  // memory with inputs and with each other.
+  std::vector<Value> run(std::vector<Value> inputs, std::vector<std::pair<int, Tensor>>* written);
+  void reset();                 // buffers as in a new session
+  void seed(uint64_t seed);     // what is drawn from torch's own generator
+  void cancel() { cancelled_.store(true); }
+  int64_t peak_memory() const { return memory_->peak(); }
+  Memory* memory() { return memory_; }
+  const Model& model() const { return *model_; }
+
+ private:
+  void bind_inputs(std::vector<Value> inputs);
+  void bind_tensor(const Input& input, const Tensor& tensor);
+  void run_step(const Step& step);
+  Value operand(const Operand& operand);
+  void check_result(const Type& type, const Value& value);
+  void check_size(const Index& stated, int64_t actual, const char* what);
+  void write_back(std::vector<std::pair<int, Tensor>>* written, std::vector<Value>* results);
+
+  Model* model_;
+  Memory* memory_;
+  ptc::Run run_;
+  std::vector<Value> values_;
+  std::vector<int64_t> symbols_;
+  std::vector<Value> arguments_;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace ptc::exec
+
+#endif
