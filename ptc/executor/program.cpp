@@ -182,7 +182,7 @@ void Preparation::run() {
   const int count = (int)module_.instructions.size();
   for (int i = 0; i < count; ++i)
     if (!place_literal(module_.instructions[(size_t)i])) prepare_step(module_.instructions[(size_t)i], i);
-  for (const Output& output : module_.outputs) program_.outputs.push_back(operand(output.value, -1));
+  for (const Output& output : module_.outputs) program_.outputs.push_back(operand(output.value, count));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include <stdio.h>
+
 #include "ptc_random.h"
 
 namespace ptc::exec {
@@ -48,6 +50,17 @@ void Session::seed(uint64_t seed) {
     const Tensor& held = values_[(size_t)input.number].tensor();
     if (held.dtype == state.dtype && held.sizes == state.sizes) values_[(size_t)input.number] = state;
   }
+}
+
+void Session::emit(int channel, const std::string& label, const std::string& text) {
+  if (emit_) {
+    emit_(emit_user_, channel, label.c_str(), text.c_str(), text.size());
+    return;
+  }
+  FILE* const to = channel == 0 ? stdout : stderr;
+  if (channel >= 2 && !label.empty()) fprintf(to, "%s: ", label.c_str());
+  fwrite(text.data(), 1, text.size(), to);
+  fflush(to);
 }
 
 // --- inputs ---------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "memory.h"
 #include "program.h"
+#include "ptc_abi.h"
 
 namespace ptc::exec {
 
@@ -32,6 +33,14 @@ class Session {
   int64_t peak_memory() const { return memory_->peak(); }
   Memory* memory() { return memory_; }
   const Model& model() const { return *model_; }
+  // Where prints, log records and warnings go; null: standard output, the others to standard error.
+  void set_emit(ptc_emit emit, void* user) {
+    emit_ = emit;
+    emit_user_ = user;
+  }
+  void emit(int channel, const std::string& label, const std::string& text);
+  // Which of the structures of its results the last run gave.
+  int variant() const { return variant_; }
 
  private:
   void bind_inputs(std::vector<Value> inputs);
@@ -49,6 +58,9 @@ class Session {
   std::vector<int64_t> symbols_;
   std::vector<Value> arguments_;
   std::atomic<bool> cancelled_{false};
+  ptc_emit emit_ = nullptr;
+  void* emit_user_ = nullptr;
+  int variant_ = 0;
 };
 
 }  // namespace ptc::exec
