@@ -132,7 +132,7 @@ def resolve(target: Target) -> Target:
     """`target` with vector width and CPU features filled in; `native` asks the compiler once."""
     if target.isa != "native" or target.vector_bytes:
         return target
-    macros = _native_macros(find_compiler(), _cpu_model())
+    macros = _native_macros(find_compiler(), cpu_model())
     wide = {"__AVX512F__", "__AVX512VL__", "__AVX512BW__", "__AVX512DQ__"} <= macros
     vector_bytes = 64 if wide else 32 if "__AVX__" in macros else 16
     features = tuple(name for macro, name in FEATURE_MACROS.items() if macro in macros)
@@ -171,7 +171,7 @@ def _native_macros(compiler: Compiler, cpu: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _cpu_model() -> str:
+def cpu_model() -> str:
     """What distinguishes this machine's CPU: `-march=native` objects must not travel with a
     cache."""
     try:
@@ -352,7 +352,7 @@ def _platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
 
 def _unit_key(unit: Unit, target: Target, compiler: Compiler, optimise: str) -> str:
     flags = _unit_flags(unit, target, compiler, optimise)
-    machine = _cpu_model() if "-march=native" in flags else ""
+    machine = cpu_model() if "-march=native" in flags else ""
     return _digest(
         "object",
         _without_comments(unit.text),

@@ -187,11 +187,11 @@ void Preparation::run() {
 
 }  // namespace
 
-std::unique_ptr<Program> prepare_program(Bytes bytes) {
+std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only) {
   std::unique_ptr<Program> program = std::make_unique<Program>();
   program->package = read_package(std::move(bytes));
   program->module = parse_module(program->package.text.data(), program->package.text.size());
-  Preparation(program.get()).run();
+  if (!text_only) Preparation(program.get()).run();
   return program;
 }
 

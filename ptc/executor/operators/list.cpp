@@ -9,7 +9,13 @@ namespace ptc::exec {
 
 // Each table is `extern const OperatorTable NAME;` in the file that has its kernels.
 #define PTC_EXEC_TABLES(X) \
-  X(view_operators)
+  X(view_operators) \
+  X(creation_operators) \
+  X(move_operators) \
+  X(gather_operators) \
+  X(scatter_operators) \
+  X(random_operators) \
+  X(number_operators)
 
 #define PTC_EXEC_DECLARE(NAME) extern const OperatorTable NAME;
 PTC_EXEC_TABLES(PTC_EXEC_DECLARE)
