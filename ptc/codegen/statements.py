@@ -142,7 +142,7 @@ def _vector_loop(ctx: Context, loop: Loop, start: str, end: str | None) -> None:
     with ctx.variable(loop.var, loop.extent) as name:
         if end is None and extent == width:
             _lanes_block(ctx, loop, lanes, "", f"const int64_t {name} = 0;")
-        elif extent is not None and extent % width == 0:
+        elif loop.extent % width == 0:
             header = f"for (int64_t {name} = {start}; {name} < {limit}; {name} += {width})"
             _lanes_block(ctx, loop, lanes, header)
         else:
