@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ptc.codegen.cpp import NAME, kernel_code
+from ptc.codegen.cpp_types import ELEMENT
 from ptc.loops.nodes import BufferKind, Program, Size
 from ptc.ops.protocol import TensorValue
 from ptc.schedule.context import Context
 from ptc.schedule.passes import schedule
-from ptc.support.diagnostics import InternalError
 
 FOLDER = Path(__file__).parent / "operators"
 #: f32 lanes of the vectors in the text. A machine with shorter ones splits them, one with longer ones uses half.
@@ -78,23 +78,31 @@ def function_of(
         kernels=tuple(ctx.kernels),
     )
     program = schedule(program)
-    places = {name: at for at, name in enumerate((*program.outputs, *inputs))}
-    helpers: list[str] = []
-    calls: list[str] = []
-    for number, kernel in enumerate(program.kernels):
-        code = kernel_code(kernel, program.buffers, program.sizes, LANES, threads=False)
+    codes = [kernel_code(k, program.buffers, program.sizes, LANES, threads=False) for k in program.kernels]
+    given = (*program.outputs, *inputs)
+    memory = [b for b in dict.fromkeys(b for code in codes for b in code.buffers) if b not in given]
+    places = {name: at for at, name in enumerate((*given, *memory))}
+    bodies: list[str] = []
+    for code in codes:
         head = _HEAD.search(code.text)
-        unknown = [b for b in code.buffers if b not in places]
-        if head is None or unknown:
-            raise InternalError("generate", f"a kernel uses {unknown or code.text}")
+        assert head is not None
         values = [f"a[{places[b]}]" for b in code.buffers] + [f"s[{sizes.index(s)}]" for s in code.sizes]
-        body = _with_parameters(code.text, head, values, code.status)
-        if len(program.kernels) == 1:
-            return body
-        helpers.append(body.replace(f"int {NAME}(", f"static int {NAME}_{number}("))
-        calls.append(f"  if (const int status = {NAME}_{number}(run, a, s)) return status;")
-    main = [f"int {NAME}(Run* run, void* const* a, const int64_t* s) {{", *calls, "  return 0;", "}", ""]
-    return "\n".join([*helpers, *main])
+        bodies.append(_with_parameters(code.text, head, values, code.status))
+    if len(bodies) == 1 and not memory:
+        return bodies[0]
+    helpers = [body.replace(NAME, f"{NAME}_{number}") for number, body in enumerate(bodies)]
+    main = [f"int {NAME}(Run* run, void* const* a, const int64_t* s) {{"]
+    for name in memory:
+        buffer = program.buffers[name]
+        count = "*".join([f"s[{sizes.index(str(d))}]" if d.constant is None else str(d.constant) for d in buffer.shape])
+        main += [
+            f"  Scratch<{ELEMENT[buffer.dtype]}> {name}({count or 1});",
+            f"  if (!{name}.data) return STATUS_MEMORY;",
+        ]
+    held = [*[f"a[{n}]" for n in range(len(given))], *[f"{name}.data" for name in memory]]
+    main.append(f"  void* const all[] = {{{', '.join(held)}}};")
+    main += [f"  if (const int status = {NAME}_{n}(run, all, s)) return status;" for n in range(len(bodies))]
+    return "\n".join(["static " + helper for helper in helpers] + [*main, "  return 0;", "}", ""])
 
 
 def _with_parameters(text: str, head: re.Match[str], values: Sequence[str], status: bool) -> str:

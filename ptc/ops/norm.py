@@ -16,7 +16,7 @@ from ptc.loops import build as b
 from ptc.loops.index import Index
 from ptc.loops.nodes import DType, Expr, LoopKind, Ref
 from ptc.ops.dtypes import compute_type, promote, to_torch
-from ptc.ops.elementwise import load_as
+from ptc.ops.elementwise import load_as, number
 from ptc.ops.nests import inner_loops, outer_loops
 from ptc.ops.opaque import OPERATORS as opaque
 from ptc.ops.protocol import Indices, KernelBuilder, LoweringContext, T, TensorValue, sample
@@ -57,7 +57,7 @@ def _mean_and_rstd(
 
 def _inverse_root(variance: Expr, eps: float) -> Expr:
     one = b.literal(1.0, variance.dtype)
-    return b.div(one, b.sqrt(b.add(variance, float(eps))))
+    return b.div(one, b.sqrt(b.add(variance, number(eps, variance))))
 
 
 def _statistics(

@@ -17,6 +17,7 @@ from ptc.ops.dtypes import (
     compute_type,
     requested,
 )
+from ptc.ops.elementwise import number
 from ptc.ops.nests import outer_loops
 from ptc.ops.protocol import LoweringContext, T, TensorValue, sample
 from ptc.ops.reduce import Dims, accumulate, count, lower_mean_dim, out_index, reduction, same
@@ -45,7 +46,8 @@ def variance(
         total = accumulate(ctx, k, x, dims, outer, "add", zero, lambda v: b.cast(v, acc))
         mean = k.let(b.div(total, count(x, dims, acc)), "mean")
         squares = accumulate(ctx, k, x, dims, outer, "add", zero, lambda v: _squared(v, mean))
-        divisor = b.max_(b.sub(count(x, dims, acc), float(correction)), 0.0)
+        size = count(x, dims, acc)
+        divisor = b.max_(b.sub(size, number(correction, size)), 0.0)
         value = finish(b.div(squares, divisor))
         k.store(out, out_index(len(x.shape), dims, outer, keepdim), b.cast(value, x.dtype))
     return out
@@ -167,8 +169,8 @@ def lower_vector_norm(
     return run(
         "add",
         0.0,
-        lambda v: b.pow_(magnitude(v), float(order)),
-        lambda total: b.pow_(total, 1.0 / float(order)),
+        lambda v: b.pow_(magnitude(v), number(order, magnitude(v))),
+        lambda total: b.pow_(total, b.div(b.literal(1.0, acc), number(order, total))),
     )
 
 

@@ -31,6 +31,14 @@ struct PointwiseRow {
 extern const PointwiseRow pointwise_rows[];
 extern const int pointwise_row_count;
 
+// Along rows [o, n], or along the middle of [o, n, i] (`..._inner`): `s` has these sizes.
+struct RowsKernel {
+  const char* name;
+  GeneratedKernel* kernels[kPointwiseClasses];
+};
+extern const RowsKernel rows_kernels[];
+extern const int rows_kernel_count;
+
 }  // namespace exec
 }  // namespace ptc
 

@@ -11,6 +11,7 @@
 
 #include "generated.h"
 #include "promote.h"
+#include "rows.h"
 
 namespace ptc::exec {
 
@@ -18,15 +19,6 @@ namespace {
 
 constexpr int64_t kPiece = 512, kMultiple = 16;  // elements; kernels compute multiples of 16
 constexpr int kMaxOperands = 6;
-
-DType class_type(int of) { return of == kF32 ? DType::F32 : of == kF64 ? DType::F64 : of == kI64 ? DType::I64 : DType::Bool; }
-int class_of(DType d) {
-  if (d == DType::F64) return kF64;
-  if (is_floating(d)) return kF32;
-  if (d == DType::Bool) return kBool;
-  if (is_complex(d) || d == DType::U64) fail("elements of type %s", dtype_name(d));
-  return kI64;
-}
 
 template <class To, class From> void convert_run(To* to, const From* from, int64_t stride, int64_t n) {
   if (stride == 1) {
