@@ -50,6 +50,7 @@ struct Call {
   ptc::Run* run = nullptr;           // scratch for the kernels of ptc/runtime (`run->reserve(bytes)`), its pool is `pool`
   Kept* kept = nullptr;              // of this instruction; null where nothing may be kept
   uint64_t constants = 0;            // bit i: argument i is a weight that no run writes
+  bool first_only = false;           // of several results only the first is looked at
 
   int count() const { return (int)args.size(); }
   const Value& operator[](int i) const {
@@ -93,7 +94,7 @@ std::vector<std::string> operator_names();
 
 // Calling a kernel from another one: `call_kernel(aten_softmax, call, {x, -1, false})`.
 inline Value call_kernel(Kernel kernel, const Call& from, std::vector<Value> args) {
-  Call inner{from.name, args, nullptr, from.pool, from.run, nullptr, 0};
+  Call inner{from.name, args, nullptr, from.pool, from.run, nullptr, 0, false};
   return kernel(inner);
 }
 

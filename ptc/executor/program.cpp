@@ -24,6 +24,7 @@ class Preparation {
   bool place_literal(const Instruction& item);
   Operand operand(const Argument& argument, int step);
   bool is_constant(const Argument& argument) const;
+  void find_first_only();
 
   Program& program_;
   Module& module_;
@@ -154,6 +155,25 @@ static void collect_values(const Argument& argument, std::vector<int>* values) {
   for (const Argument& item : argument.items) collect_values(item, values);
 }
 
+// Steps with several results of which every use takes the first.
+void Preparation::find_first_only() {
+  std::vector<char> other((size_t)module_.values, 0);
+  const auto looked_at = [&](const Argument& argument, bool first) {
+    std::vector<int> used;
+    collect_values(argument, &used);
+    for (int value : used) other[(size_t)value] |= !first;
+  };
+  for (const Instruction& item : module_.instructions)
+    for (size_t i = 0; i < item.args.size(); ++i) {
+      const bool first = item.op == "prim::element" && i == 0 && item.args.size() == 2 &&
+                         item.args[1].kind == Argument::Kind::Index && item.args[1].index.is_constant() &&
+                         item.args[1].index.nodes[0].value == 0;
+      looked_at(item.args[i], first);
+    }
+  for (const Output& output : module_.outputs) looked_at(output.value, false);
+  for (Step& step : program_.steps) step.first_only = step.source->type.kind == Type::Kind::Tuple && !other[(size_t)step.result];
+}
+
 void Preparation::prepare_step(const Instruction& item, int number) {
   Step step;
   step.source = &item;
@@ -182,6 +202,7 @@ void Preparation::run() {
   const int count = (int)module_.instructions.size();
   for (int i = 0; i < count; ++i)
     if (!place_literal(module_.instructions[(size_t)i])) prepare_step(module_.instructions[(size_t)i], i);
+  find_first_only();
   for (const Output& output : module_.outputs) program_.outputs.push_back(operand(output.value, count));
 }
 

@@ -26,6 +26,7 @@ struct Step {
   std::vector<Operand> operands;
   std::vector<int> dead;        // values whose last use this was, and that no operand moves
   uint64_t constants = 0;       // see Call
+  bool first_only = false;
   std::unique_ptr<Kept> kept = std::make_unique<Kept>();
   int result = -1;
 };

@@ -211,7 +211,7 @@ void Session::run_step(const Step& step) {
   if (cancelled_.load(std::memory_order_relaxed)) fail_with(Status::Cancelled, "the run was cancelled");
   try {
     for (const Operand& item : step.operands) arguments_.push_back(operand(item));
-    Call call{step.source->op.c_str(), arguments_, &step.source->type, model_->pool, &run_, step.kept.get(), step.constants};
+    Call call{step.source->op.c_str(), arguments_, &step.source->type, model_->pool, &run_, step.kept.get(), step.constants, step.first_only};
     run_.message = "";
     Value result = step.kernel(call);
     arguments_.clear();
