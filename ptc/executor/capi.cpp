@@ -221,7 +221,8 @@ const char* ptc_exec_description(ptc_model* model) {
 const char* ptc_exec_text(ptc_model* model) {
   std::string message;
   const bool good = model && guarded(&message, nullptr, [&] {
-                      if (model->text.empty()) model->text = print_module(model->program->module);
+                      const std::string_view text = model->program->package.text;
+                      if (model->text.empty()) model->text = print_module(parse_module(text.data(), text.size()));
                     }) == PTC_OK;
   return good ? model->text.c_str() : nullptr;
 }

@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include "fuse.h"
+
 namespace ptc::exec {
 
 std::string place_text(const Instruction& item) {
@@ -212,7 +214,9 @@ std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only) {
   std::unique_ptr<Program> program = std::make_unique<Program>();
   program->package = read_package(std::move(bytes));
   program->module = parse_module(program->package.text.data(), program->package.text.size());
-  if (!text_only) Preparation(program.get()).run();
+  if (text_only) return program;
+  if (program->module.schema >= kOldestRunnable) fuse_convolutions(&program->module, &program->package.tensors);
+  Preparation(program.get()).run();
   return program;
 }
 
