@@ -15,7 +15,12 @@ namespace ptc::exec {
   X(gather_operators) \
   X(scatter_operators) \
   X(random_operators) \
-  X(number_operators)
+  X(number_operators) \
+  X(pointwise_operators) \
+  X(row_operators) \
+  X(norm_operators) \
+  X(convolution_operators) \
+  X(pool_operators)
 
 #define PTC_EXEC_DECLARE(NAME) extern const OperatorTable NAME;
 PTC_EXEC_TABLES(PTC_EXEC_DECLARE)
