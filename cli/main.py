@@ -38,6 +38,7 @@ COMMANDS = {
     "compile": CommandSource("compile", "Compile a model to a native library."),
     "run": CommandSource("run", "Run a compiled model, without torch."),
     "export": CommandSource("export", "Export a model to another format."),
+    "executor": CommandSource("executor", "Write the program that runs .ptir files."),
     "inspect-graph": CommandSource("inspect_graph", "Show a model at any stage of compilation."),
     "explain": CommandSource("explain", "Explain a diagnostic code."),
     "bench": CommandSource("bench", "Measure ptc beside its peers."),

@@ -24,6 +24,12 @@ _TRIM_SECONDS = 600.0
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
+def without_digest(data: bytes) -> bytes:
+    """What an entry was stored as, of its bytes; others as they are."""
+    content = data[:-_DIGEST_BYTES]
+    return content if data[-_DIGEST_BYTES:] == hashlib.sha256(content).digest() else data
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectCache:
     """Files under `folder`, named by digest."""

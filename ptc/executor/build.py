@@ -16,11 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from ptc.codegen.compilers import Compilers
-from ptc.codegen.object_cache import ObjectCache
+from ptc.codegen.object_cache import ObjectCache, without_digest
 from ptc.codegen.target import Target
 from ptc.codegen.toolchain import RUNTIME_DIR, Compiler, cpu_model, find_compiler, resolve
 from ptc.support import settings
 from ptc.support.diagnostics import InternalError
+from ptc.support.dumps import write_atomically
 
 SOURCE_DIR = Path(__file__).resolve().parent
 #: What a host's program includes.
@@ -81,7 +82,10 @@ def build(target: Target | None = None, *, sanitize: bool = False) -> Executor:
     current = settings.current()
     store = ObjectCache(current.cache_dir / "executor")
     machine = cpu_model() if resolved.isa == "native" else ""
-    keys = {path: _key(path, (*compiler.command, *flags), compiler.identity, machine) for path in sources()}
+    keys = {
+        path: _key(path, (*compiler.command, *flags), compiler.identity, machine)
+        for path in sources()
+    }
     whole = hashlib.sha256("".join(keys.values()).encode()).hexdigest()
     library, program = store.find(whole, ".so"), store.find(whole, ".bin")
     if library is None or program is None:
@@ -152,6 +156,48 @@ class _Work:
         copy = Path(tempfile.mkdtemp(prefix="ptc-executor-")) / path.name
         shutil.copy(path, copy)
         return copy
+
+
+def write_executor(executor: Executor, folder: Path) -> tuple[Path, ...]:
+    """Program, library and headers as files of `folder`, for a host without ptc."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / "ptc-exec", folder / "libptc_exec.so"]
+    for source, target in zip((executor.program, executor.library), written, strict=True):
+        write_atomically(target, without_digest(source.read_bytes()))
+    written[0].chmod(0o755)
+    for header in HEADERS:
+        write_atomically(folder / header.name, header.read_bytes())
+        written.append(folder / header.name)
+    return tuple(written)
+
+
+def build_fuzzer(name: str, folder: Path) -> Path:
+    """The program `folder/name` that fuzzes by `fuzz/NAME.cpp`, with clang's libFuzzer, AddressSanitizer
+    and UBSan. For tests: nothing is cached."""
+    output = folder / name
+    files = [path for path in sources() if path.name != _MAIN]
+    sanitizers = [
+        "-fsanitize=fuzzer,address,undefined",
+        "-fno-sanitize-recover=undefined",
+        "-O1",
+        "-g1",
+    ]
+    compilers, objects = Compilers(), list[Path]()
+
+    def compile_one(path: Path) -> Path:
+        made = folder / f"{path.parent.name}-{path.stem}.o"
+        command = ["clang++", *_FLAGS, *sanitizers, "-I", str(SOURCE_DIR), "-I", str(RUNTIME_DIR)]
+        done = compilers.run([*command, "-c", str(path), "-o", str(made)])
+        if done.returncode != 0:
+            raise _failure(f"cannot compile {path.name}", done.stderr)
+        return made
+
+    wanted = [*files, SOURCE_DIR / "fuzz" / f"{name}.cpp"]
+    objects = compilers.map(compile_one, wanted, settings.current().jobs)
+    done = compilers.run(["clang++", *sanitizers, *map(str, objects), "-o", str(output), "-lm"])
+    if done.returncode != 0:
+        raise _failure(f"cannot link {name}", done.stderr)
+    return output
 
 
 def _make_executable(path: Path) -> None:

@@ -102,7 +102,7 @@ def test_part_never_imports_torch(part: str) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("module", ["ptc", "ptc.hosting", "cli.main"])
+@pytest.mark.parametrize("module", ["ptc", "ptc.hosting", "ptc.executor.session", "cli.main"])
 def test_import_does_not_load_torch(module: str) -> None:
     code = f"import sys, {module}; print([m for m in {HEAVY!r} if m in sys.modules])"
     result = subprocess.run(
