@@ -172,8 +172,8 @@ def write_executor(executor: Executor, folder: Path) -> tuple[Path, ...]:
 
 
 def build_fuzzer(name: str, folder: Path) -> Path:
-    """The program `folder/name` that fuzzes by `fuzz/NAME.cpp`, with clang's libFuzzer, AddressSanitizer
-    and UBSan. For tests: nothing is cached."""
+    """The program `folder/name` that fuzzes by `fuzz/NAME.cpp`, with clang's libFuzzer,
+    AddressSanitizer and UBSan. For tests: nothing is cached."""
     output = folder / name
     files = [path for path in sources() if path.name != _MAIN]
     sanitizers = [

@@ -131,7 +131,10 @@ class Model:
 
 
 def _described(item: dict[str, Any]) -> Described:
-    return Described(**{**item, "dims": tuple(item["dims"])})
+    return Described(
+        item["name"], item["dtype"], item["tensor"], tuple(item["dims"]),
+        item.get("kind", ""), item.get("alias"),
+    )  # fmt: skip
 
 
 def _close(api: Any, handle: ctypes.c_void_p, source: object) -> None:

@@ -1,4 +1,7 @@
-"""How many sample rows the executor passes, by family: `python -m tests.executor.report [OPERATOR]`."""
+"""How many sample rows the executor passes, by family.
+
+    python -m tests.executor.report [PART OF OPERATORS' NAMES] [FAMILY,FAMILY]
+"""
 
 from __future__ import annotations
 
