@@ -19,6 +19,14 @@ namespace ptc::exec {
   X(pointwise_operators) \
   X(row_operators) \
   X(norm_operators) \
+  X(linear_operators) \
+  X(attention_operators) \
+  X(recurrent_operators) \
+  X(sort_operators) \
+  X(linear_algebra_operators) \
+  X(fourier_operators) \
+  X(distance_operators) \
+  X(resample_operators) \
   X(convolution_operators) \
   X(pool_operators)
 
