@@ -1,6 +1,6 @@
 """How many sample rows the executor passes, by family.
 
-    python -m tests.executor.report [PART OF OPERATORS' NAMES] [FAMILY,FAMILY]
+python -m tests.executor.report [PART OF OPERATORS' NAMES] [FAMILY,FAMILY]
 """
 
 from __future__ import annotations
