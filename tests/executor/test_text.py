@@ -1,5 +1,5 @@
-"""The executor's reader and printer of texts: what is sound prints as it was, what is not is refused
-with its line."""
+"""The executor's reader and printer of texts: what is sound prints as it was, what is not is
+refused with its line."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SOUND = graph(
     '%3 : (f32[s0], i64[u0 + 1]) = aten::max.dim(%0, -1, False)  # "/a b.py":12 "x = y  # z"',
     "%4 : f32[s0] = prim::element(%3, 0)",
     "%5 : f32[min(s0, 3), max(s0, s1 - 4)] = aten::full([1, -1, s0 % 3], 1e-05, dtype(f32), None)",
-    '%6 : none = a::b.c([], [[%1], [None, True]], inf, -inf, nan, 1.0, -0.0, 1e+16, 5e-324, "\\u007f~")',
+    '%6 : none = a::b.c([], [[%1], [None, True]], inf, -inf, nan, 1.0, -0.0, 1e+16, "\\u007f~")',
     '%7 : bool = scalar::lt(%1, 3)  # "f.py":3 ""',
-    '%8 : float = x::y(layout("strided"), memory_format("channels_last"), device("cpu"), -s0, -2*s0)',
+    '%8 : float = x::y(layout("strided"), memory_format("channels_last"), -s0, -2*s0, 5e-324)',
     "%9 : int = x::y(-9223372036854775808, 9223372036854775807, 0.1, 123456789.125, 1e+22)",
     'return %4 "scores"',
     'return %0 "same" alias 0',
