@@ -38,7 +38,7 @@ _FLAGS = (
     "-fno-trapping-math",
     "-fno-strict-aliasing",
     "-fwrapv",
-    "-ffp-contract=off",  # eager's kernels round products before they add, but where they say fma
+    "-ffp-contract=fast",  # ptc_math.h relies on it
     "-fno-plt",
     "-g0",
     "-pipe",
