@@ -1,8 +1,9 @@
-"""Pointwise operators for `generate.py`: kernels on dense pieces, and the table that says how operands get there.
+"""Pointwise operators for `generate.py`: kernels on dense pieces, and how operands get there.
 
-A kernel computes a piece of 16 m elements, all operands in one type: f32, f64, i64 or bool. The executor converts,
-broadcasts and gathers pieces (operators/pointwise.cpp). What a row of the table says is found out by asking the rule:
-lowering it with other types shows what is promoted, rounded to 16 bits first, or computed in floats.
+A kernel computes a piece of 16 m elements, all operands in one type: f32, f64, i64 or bool. The
+executor converts, broadcasts and gathers pieces (operators/pointwise.cpp). What a row of the table
+says is found out by asking the rule: lowering it with other types shows what is promoted, rounded
+to 16 bits first, or computed in floats.
 """
 
 from __future__ import annotations
@@ -11,14 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from ptc.executor.generate import Library, function_of
+from ptc.executor.generated_code import Library, function_of
 from ptc.executor.pointwise_table import NO_HALF, pointwise_operators
 from ptc.loops.index import Index
 from ptc.loops.nodes import Apply, Buffer, BufferKind, DType, Load
 from ptc.loops.walk import kernel_roots, walk_expr
-from ptc.ops import families as _families  # noqa: F401  (registers the rules)
 from ptc.ops import registry
 from ptc.ops.protocol import TensorValue
 from ptc.schedule.context import Context
@@ -36,7 +34,7 @@ class _Lowered:
     places: dict[str, int]
 
     def casts(self, place: int) -> set[DType | None]:
-        """The types that argument `place` is converted to where it is read (None: used as it is)."""
+        """What argument `place` is converted to where it is read (None: used as it is)."""
         found: set[DType | None] = set()
         for kernel in self.ctx.kernels:
             converted: set[int] = set()
@@ -52,7 +50,9 @@ class _Lowered:
         return isinstance(node, Load) and self.places.get(node.buffer) == place
 
 
-def _lower(op: Any, form: Sequence[str], statics: dict[str, object], types: dict[int, DType], number: DType) -> _Lowered:
+def _lower(
+    op: Any, form: Sequence[str], statics: dict[str, object], types: dict[int, DType], number: DType
+) -> _Lowered:
     """The rule on [16 m] tensors for `o`, numbers in memory for `n`, and what is static."""
     size = Index.var("m") * 16
     ctx = Context({"m": (0, None)}, {})
@@ -70,7 +70,10 @@ def _lower(op: Any, form: Sequence[str], statics: dict[str, object], types: dict
             values.append(statics[argument.name])
             continue
         places[f"x{place}"] = place
-    result = registry.lowering(op)(ctx, *values)
+    rule = registry.lowering(op)
+    assert rule is not None
+    result = rule(ctx, *values)
+    assert isinstance(result, TensorValue)
     return _Lowered(ctx, result, list(places), places)
 
 
@@ -89,9 +92,13 @@ def _form(op: Any, statics: dict[str, object]) -> list[str]:
 
 
 def _is_promoted(op: Any, form: Sequence[str], statics: dict[str, object]) -> bool:
-    """Whether numbers that are no operands so far take part in promotion: tensors of a lower kind are converted."""
+    """Whether numbers that are no operands so far take part in promotion: tensors of a lower kind
+    are converted."""
     operands = [n for n, letter in enumerate(form) if letter == "o"]
-    for tensors, number, common in ((DType.I64, DType.F64, DType.F32), (DType.BOOL, DType.I64, DType.I64)):
+    for tensors, number, common in (
+        (DType.I64, DType.F64, DType.F32),
+        (DType.BOOL, DType.I64, DType.I64),
+    ):
         try:
             lowered = _lower(op, form, statics, dict.fromkeys(operands, tensors), number)
         except _REFUSED:
@@ -141,7 +148,11 @@ def _row(op: Any, statics: dict[str, object], files: dict[DType, Library]) -> _R
             row.results += "f"
             continue
         text = function_of(low.ctx, [low.result], low.inputs, ["m"])
-        row.results += "c" if low.result.dtype is dtype else {DType.BOOL: "b", DType.I64: "l"}[low.result.dtype]
+        row.results += (
+            "c"
+            if low.result.dtype is dtype
+            else {DType.BOOL: "b", DType.I64: "l"}[low.result.dtype]
+        )
         if text is None:
             row.flags |= _IDENTITY
             row.kernels.append("nullptr")
@@ -154,7 +165,9 @@ def _row(op: Any, statics: dict[str, object], files: dict[DType, Library]) -> _R
     return row
 
 
-def _rounded(op: Any, form: Sequence[str], statics: dict[str, object], operands: Sequence[int]) -> int:
+def _rounded(
+    op: Any, form: Sequence[str], statics: dict[str, object], operands: Sequence[int]
+) -> int:
     """Which numbers (as bits) are rounded to 16 bits before use."""
     rounded = 0
     for place, letter in enumerate(form):
@@ -170,11 +183,13 @@ def _rounded(op: Any, form: Sequence[str], statics: dict[str, object], operands:
     return rounded
 
 
-def _separate(op: Any, form: Sequence[str], statics: dict[str, object], operands: Sequence[int]) -> int:
+def _separate(
+    op: Any, form: Sequence[str], statics: dict[str, object], operands: Sequence[int]
+) -> int:
     """Whether each operand is looked at in its own type."""
     if len(operands) < 2:
         return 0
-    types = dict(zip(operands, (DType.F32, DType.I64), strict=False))
+    types: dict[int, DType] = dict(zip(operands, (DType.F32, DType.I64), strict=False))
     try:
         low = _lower(op, form, statics, types, DType.F64)
     except _REFUSED:
@@ -216,4 +231,5 @@ def pointwise_files() -> dict[str, str]:
 def _cpp(row: _Row) -> str:
     statics = "|".join(row.statics)
     kernels = ", ".join(row.kernels)
-    return f'    {{"{row.name}", "{row.form}", "{statics}", {row.rounded}, {row.flags}, "{row.results}", {{{kernels}}}}},'
+    texts = ", ".join(f'"{text}"' for text in (row.name, row.form, statics))
+    return f'    {{{texts}, {row.rounded}, {row.flags}, "{row.results}", {{{kernels}}}}},'

@@ -1,7 +1,7 @@
 """Operators along one dimension for `generate.py`: reductions, scans, softmax, norms of rows.
 
-A kernel works on rows [o, n], or on [o, n, i] along the middle; which rows of the schema's arguments there are is the
-table `ROWS`. What brings tensors into that shape, and their types to f32, f64, i64 or bool, is operators/rows.cpp.
+A kernel works on rows [o, n], or on [o, n, i] along the middle; which ones there are says the
+table `ROWS`. operators/rows.cpp brings tensors into that shape and to f32, f64, i64 or bool.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 
 import torch
 
-from ptc.executor.generate import Library, function_of
+from ptc.executor.generated_code import Library, function_of
 from ptc.loops.index import Index
 from ptc.loops.nodes import Buffer, BufferKind, DType
-from ptc.ops import families as _families  # noqa: F401  (registers the rules)
 from ptc.ops import registry
 from ptc.ops.opaque import OPERATORS as opaque
 from ptc.schedule.context import Context, dense_strides
@@ -28,10 +27,12 @@ FLOATS, NUMBERS = CLASSES[:2], CLASSES[:3]
 
 @dataclass(frozen=True)
 class Rows:
-    """A kernel: its name, the operator, its arguments, the types it is made in, and whether also for [o, n, i].
+    """A kernel: its name, the operator, its arguments, the types it is made in, and whether also
+    for [o, n, i].
 
-    Arguments: `X` is the tensor, `ROW` one with the size of a row, `NUMBER` an f64 in memory, `SIZES` the size of
-    a row; others are as they are. `results`: how many of the operator's results are asked for.
+    Arguments: `X` is the tensor, `ROW` one with the size of a row, `NUMBER` an f64 in memory,
+    `SIZES` the size of a row; others are as they are. `results` of the operator's results are asked
+    for, the first `skip` left out.
     """
 
     name: str
@@ -71,7 +72,10 @@ ROWS = (
     Rows("logcumsumexp", aten.logcumsumexp.default, (X, 1)),
     Rows("layer_norm", aten.native_layer_norm.default, (X, SIZES, None, None, NUMBER)),
     Rows("layer_norm_affine", aten.native_layer_norm.default, (X, SIZES, ROW, ROW, NUMBER)),
-    Rows("statistics", aten.native_layer_norm.default, (X, SIZES, None, None, NUMBER), skip=1, results=2),
+    Rows(
+        "statistics", aten.native_layer_norm.default, (X, SIZES, None, None, NUMBER),
+        skip=1, results=2,
+    ),
     Rows("rms_norm", opaque.rms_norm.default, (X, SIZES, None, NUMBER)),
     Rows("rms_norm_affine", opaque.rms_norm.default, (X, SIZES, ROW, NUMBER)),
 )  # fmt: skip
@@ -99,7 +103,9 @@ def _kernel(row: Rows, dtype: DType, inner: bool) -> str:
             values.append(ctx.load(place(f"number{number}", DType.F64, ()), ()))
         else:
             values.append(list(shape[1:2]) if argument is SIZES else argument)
-    result = registry.lowering(row.op)(ctx, *values)
+    rule = registry.lowering(row.op)
+    assert rule is not None
+    result = rule(ctx, *values)
     results = list(result) if isinstance(result, tuple | list) else [result]
     wanted = results[row.skip : row.skip + row.results]
     text = function_of(ctx, wanted, inputs, names)
@@ -116,7 +122,9 @@ def row_files() -> dict[str, str]:
             name = row.name + "_inner" * inner
             label = f"rows_{name.replace('-', 'minus_')}"
             found = [
-                library.add(_kernel(row, dtype, inner), f"{label}_{dtype.value}") if dtype in row.types else "nullptr"
+                library.add(_kernel(row, dtype, inner), f"{label}_{dtype.value}")
+                if dtype in row.types
+                else "nullptr"
                 for dtype in CLASSES
             ]
             lines.append(f'    {{"{name}", {{{", ".join(found)}}}}},')
