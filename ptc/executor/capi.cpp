@@ -62,7 +62,7 @@ static ptc_status open_bytes(const F& bytes, const ptc_exec_options* options, pt
     ptc_exec_options given = {};
     if (options) memcpy(&given, options, options->struct_size < sizeof given ? options->struct_size : sizeof given);
     std::unique_ptr<ptc_model> model = std::make_unique<ptc_model>();
-    model->program = prepare_program(bytes());
+    model->program = prepare_program(bytes(), false, given.verify != 0);
     model->manifest = std::string(model->program->package.manifest);
     model->memory_limit = given.memory_limit > (uint64_t)1 << 62 ? (int64_t)1 << 62 : (int64_t)given.memory_limit;
     model->pool = ptc::pool_open(given.threads);
@@ -92,7 +92,7 @@ ptc_status ptc_exec_open_memory(const void* data, size_t size, const ptc_exec_op
 }
 
 static ptc_status api_open(const ptc_open_options* given, ptc_model** model, char* message, size_t capacity) {
-  ptc_exec_options options = {sizeof options, given ? given->threads : 0, 0};
+  ptc_exec_options options = {sizeof options, given ? given->threads : 0, 0, 0};
   return ptc_exec_open(given ? given->weights_path : nullptr, &options, model, message, capacity);
 }
 

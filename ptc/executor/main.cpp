@@ -20,6 +20,7 @@ static const char kUsage[] =
     "  --output DIR            write each result as DIR/NAME.npy; without it, say their types and first elements\n"
     "  --threads N             threads of kernels (default: one a core)\n"
     "  --memory BYTES          most memory that tensors may take\n"
+    "  --verify                compare the weights with their hash, whatever their size\n"
     "  --seed N                what torch's own generator draws goes on as after manual_seed(N)\n"
     "  --bench N               run N times and print the fastest, median and mean time\n"
     "  --print                 print the program and end\n"
@@ -33,7 +34,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> inputs;
   int threads = 0, bench = 0;
   int64_t memory = 0;
-  bool print = false, describe = false, operators = false, has_seed = false;
+  bool print = false, describe = false, operators = false, has_seed = false, verify = false;
   uint64_t seed = 0;
 };
 
@@ -73,6 +74,8 @@ Options parse(int count, char** words) {
       options.has_seed = true;
     } else if (word == "--bench") {
       options.bench = (int)std::min(whole_number(word, next(), 1), 1000000000LL);
+    } else if (word == "--verify") {
+      options.verify = true;
     } else if (word == "--print") {
       options.print = true;
     } else if (word == "--describe") {
@@ -211,7 +214,7 @@ int run(const Options& options) {
     return 0;
   }
   Model model;
-  model.program = prepare_program(Bytes::map_file(options.model.c_str()), options.print);
+  model.program = prepare_program(Bytes::map_file(options.model.c_str()), options.print, options.verify);
   if (options.print || options.describe) {
     const std::string text = options.print ? print_module(model.program->module) : describe(model.program->module) + "\n";
     fwrite(text.data(), 1, text.size(), stdout);

@@ -12,6 +12,7 @@
 
 #include "json.h"
 #include "memory.h"
+#include "sha256.h"
 
 namespace ptc::exec {
 
@@ -250,7 +251,18 @@ std::map<std::string, Tensor> read_safetensors(const char* data, size_t size) {
 
 // --- packages -------------------------------------------------------------------------------------------------------
 
-static int64_t read_manifest(std::string_view text) {
+static std::string read_hash(JsonReader& json) {
+  std::string hash;
+  json.begin_object();
+  for (std::string key; json.next_key(&key);) {
+    if (key == "sha256") hash = json.string();
+    else json.skip();
+  }
+  return hash;
+}
+
+// `hash`: of the weights, "" where none is stated.
+static int64_t read_manifest(std::string_view text, std::string* hash) {
   JsonReader json(text.data(), text.size(), "manifest.json");
   bool sound = false;
   int64_t schema = 0;
@@ -258,6 +270,7 @@ static int64_t read_manifest(std::string_view text) {
   for (std::string key; json.next_key(&key);) {
     if (key == "format" && json.at_string()) sound = json.string() == "ptir";
     else if (key == "schema") schema = json.integer();
+    else if (key == "weights") *hash = read_hash(json);
     else json.skip();
   }
   json.end();
@@ -265,7 +278,7 @@ static int64_t read_manifest(std::string_view text) {
   return schema;
 }
 
-Package read_package(Bytes bytes) {
+Package read_package(Bytes bytes, bool verify) {
   Package package;
   package.bytes = std::move(bytes);
   std::string_view weights;
@@ -285,7 +298,10 @@ Package read_package(Bytes bytes) {
     }
   }
   if (package.manifest.size() > kMaxManifest) bad_file("a manifest of %zu bytes", package.manifest.size());
-  package.schema = read_manifest(package.manifest);
+  std::string hash;
+  package.schema = read_manifest(package.manifest, &hash);
+  if (!hash.empty() && (verify || weights.size() <= kHashedAtOpening) && sha256(weights) != hash)
+    bad_file("the weights do not match their hash");
   package.tensors = read_safetensors(weights.data(), weights.size());
   return package;
 }

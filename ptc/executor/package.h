@@ -36,6 +36,8 @@ class Bytes {
 
 constexpr size_t kMaxManifest = (size_t)64 << 20;
 constexpr size_t kMaxWeightsHeader = (size_t)100 << 20;
+// Weights up to this size are compared with their hash at every opening, larger ones where it is asked for.
+constexpr size_t kHashedAtOpening = (size_t)4 << 20;
 
 struct Package {
   Bytes bytes;                             // keeps what the others look at
@@ -45,7 +47,7 @@ struct Package {
 };
 
 // Throw Error File for anything but a sound package.
-Package read_package(Bytes bytes);
+Package read_package(Bytes bytes, bool verify = false);
 std::map<std::string, Tensor> read_safetensors(const char* data, size_t size);
 
 }  // namespace ptc::exec

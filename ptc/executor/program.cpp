@@ -210,9 +210,9 @@ void Preparation::run() {
 
 }  // namespace
 
-std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only) {
+std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only, bool verify) {
   std::unique_ptr<Program> program = std::make_unique<Program>();
-  program->package = read_package(std::move(bytes));
+  program->package = read_package(std::move(bytes), verify);
   program->module = parse_module(program->package.text.data(), program->package.text.size());
   if (text_only) return program;
   if (program->module.schema >= kOldestRunnable) fuse_convolutions(&program->module, &program->package.tensors);

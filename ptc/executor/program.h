@@ -43,8 +43,9 @@ struct Program {
 };
 
 // Throws Error File: an unknown operator, a weight that is missing or of another type, a program that only an older or
-// newer executor runs. `text_only`: neither kernels nor weights are looked for.
-std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only = false);
+// newer executor runs. `text_only`: neither kernels nor weights are looked for. `verify`: weights are compared with their
+// hash, whatever their size.
+std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only = false, bool verify = false);
 
 // "%5 = aten::add.Tensor(...), model.py:12"
 std::string place_text(const Instruction& instruction);

@@ -30,6 +30,7 @@ typedef struct {
   uint32_t struct_size;   /* sizeof(ptc_exec_options) */
   int32_t threads;        /* 0: one a core, 1: none but the caller's */
   uint64_t memory_limit;  /* bytes of tensors that a session may hold at once; 0: no limit of ours */
+  int32_t verify;         /* 1: compare weights with their hash whatever their size, not only up to 4 MiB */
 } ptc_exec_options;
 
 /* Open a file. `options` may be NULL. */

@@ -40,6 +40,7 @@ class _Options(ctypes.Structure):
         ("struct_size", ctypes.c_uint32),
         ("threads", ctypes.c_int32),
         ("memory_limit", ctypes.c_uint64),
+        ("verify", ctypes.c_int32),
     )
 
 
@@ -90,16 +91,25 @@ def operators() -> frozenset[str]:
 
 class Model:
     """An opened file, given as a path or as its bytes. Raises CompileError PTC-E010 for one that is
-    damaged or that this executor cannot run."""
+    damaged or that this executor cannot run.
+
+    `memory_limit`: bytes of tensors that a session may hold at once (0: none). `verify`: weights
+    are compared with their hash whatever their size, not only small ones.
+    """
 
     def __init__(
-        self, source: Path | str | bytes, *, threads: int = 0, memory_limit: int = 0
+        self,
+        source: Path | str | bytes,
+        *,
+        threads: int = 0,
+        memory_limit: int = 0,
+        verify: bool = False,
     ) -> None:
         self.library = load()
         self.api: Any = self.library.ptc_exec_api().contents
         self.handle = ctypes.c_void_p()
         self._source = source  # bytes are looked at where they are
-        options = _Options(ctypes.sizeof(_Options), threads, memory_limit)
+        options = _Options(ctypes.sizeof(_Options), threads, memory_limit, verify)
         message = ctypes.create_string_buffer(4096)
         tail = (ctypes.byref(options), ctypes.byref(self.handle), message, len(message))
         if isinstance(source, bytes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import zipfile
@@ -91,6 +92,25 @@ ZIPS = {
 def test_unsound_files_are_refused(name: str) -> None:
     data, message = ZIPS[name]
     assert message in refusal(data)
+
+
+def test_weights_are_compared_with_their_hash() -> None:
+    content = safetensors(WEIGHT)
+
+    def stating(digest: str) -> bytes:
+        entry = {"format": "ptir", "weights": {"bytes": len(content), "sha256": digest}}
+        return package(TEXT, WEIGHT, manifest=json.dumps(entry).encode())
+
+    assert Session(Model(stating(hashlib.sha256(content).hexdigest()))).run([])[0][1] == 2
+    assert "do not match their hash" in refusal(stating("0" * 64))
+
+
+@pytest.mark.parametrize("extra", range(0, 140, 13))
+def test_hashes_of_every_length(extra: int) -> None:
+    content = header(json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}))
+    content += bytes(8) + b"x" * extra
+    entry = {"format": "ptir", "weights": {"sha256": hashlib.sha256(content).hexdigest()}}
+    Model(package(TEXT, weights=content, manifest=json.dumps(entry).encode()))
 
 
 def test_no_file() -> None:

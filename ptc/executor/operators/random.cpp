@@ -76,6 +76,13 @@ static Value dropout(Call& c) {
   return Value::list({c.tensor(0), full_number(DType::Bool, c.tensor(0).sizes, true)});
 }
 
+// Outside of training leaky_relu with the mean slope.
+static Value randomized_relu(Call& c) {
+  if (c.flag(4, false)) fail("rrelu while training draws from a generator that the program does not name");
+  const double slope = (c.number(2) + c.number(3)) / 2;
+  return Value::list({call_kernel(find_operator("aten::leaky_relu"), c, {c[0], Value(slope)}), c[1]});
+}
+
 static const OperatorRow rows[] = {
     {"ptc::random_seeded", seeded},
     {"ptc::random_uniform", uniform},
@@ -84,6 +91,7 @@ static const OperatorRow rows[] = {
     {"ptc::random_integers", integers},
     {"ptc::random_permutation", permutation},
     {"aten::native_dropout", dropout},
+    {"aten::rrelu_with_noise_functional", randomized_relu},
 };
 PTC_EXEC_TABLE(random_operators, rows);
 
