@@ -47,10 +47,10 @@ def names(values: Any) -> list[str]:
 
 def test_names_order_and_dims(tmp_path: Path) -> None:
     model, report = exported(Everything().eval(), everything(), tmp_path, BATCH)
-    assert names(model.graph.input) == ["count", "x0", "x1"]
+    assert names(model.graph.input) == ["x0", "x1", "count"]
     outs = [f"out{i}" for i in range(7)]
     assert names(model.graph.output) == [*outs, "count_out"]
-    x0 = model.graph.input[1].type.tensor_type
+    x0 = model.graph.input[0].type.tensor_type
     assert [d.dim_param or d.dim_value for d in x0.shape.dim] == ["batch", 4]
     y = model.graph.output[0].type.tensor_type
     assert [d.dim_param or d.dim_value for d in y.shape.dim] == ["2*batch", 2]

@@ -5,7 +5,8 @@ Implements `ptc.ops.onnx_protocol.OnnxBuilder`. Knows neither the aten graph nor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from typing import Any
 
 import ml_dtypes
@@ -59,11 +60,13 @@ class Builder:
     """One ONNX graph under construction.
 
     `symbols` says where each size symbol is read: the value and the axis, or the value alone for an
-    integer input.
+    integer input. `reserved` are names that only inputs, outputs and weights have. A branch or a
+    loop has a graph of its own, which sees the values around it (`open_graph`).
     """
 
-    def __init__(self, opset: int) -> None:
+    def __init__(self, opset: int, reserved: Set[str] = frozenset()) -> None:
         self.opset = opset
+        self._reserved = reserved
         self.nodes: list[ir.Node] = []
         self.initializers: dict[str, ir.Value] = {}
         self.values: dict[str, ir.Value] = {}
@@ -117,19 +120,15 @@ class Builder:
         outputs = [OnnxTensor(self._fresh(kind), dtype) for dtype in dtypes]
         declared = [self._declare(tensor) for tensor in outputs]
         sources = [None if value is None else self.values[value.name] for value in trimmed]
-        node = ir.node(
-            kind, sources, dict(attributes) or None, outputs=declared, name=outputs[0].name,
-            metadata_props=dict(self._metadata),
-        )  # fmt: skip
-        self.nodes.append(node)
+        self.emit(kind, sources, declared, attributes)
         return tuple(outputs)
 
     def constant(self, value: Any, dtype: DType) -> OnnxTensor:
-        array = _array(value, dtype)
+        array = array_of(value, dtype)
         key = (dtype, array.shape, array.tobytes())
         known = self._constants.get(key)
         if known is None:
-            name = self._unique(f"constant_{len(self._constants)}")
+            name = self.free_name(f"constant_{len(self._constants)}")
             known = self._constants[key] = OnnxTensor(name, dtype)
             self.add_initializer(known, ir.tensor(array, dtype=onnx_type(dtype), name=name))
         return known
@@ -190,12 +189,64 @@ class Builder:
     def rename(self, tensor: OnnxTensor, name: str) -> OnnxTensor:
         """An Identity whose result has exactly `name`."""
         result = OnnxTensor(self._unique(name), tensor.dtype, tensor.shape)
-        declared = self._declare(result)
-        node = ir.node(
-            "Identity", [self.values[tensor.name]], outputs=[declared], name=f"output_{name}"
-        )
-        self.nodes.append(node)
+        self._declare(result)
+        self.copy(self.values[tensor.name], self.values[name])
         return result
+
+    def copy(self, source: ir.Value, target: ir.Value) -> None:
+        """An Identity from one declared value to another."""
+        node = ir.node("Identity", [source], outputs=[target], name=f"output_{target.name}")
+        self.nodes.append(node)
+
+    def free_name(self, name: str) -> str:
+        """`name`, or one like it that nothing has."""
+        chosen, count = name, 0
+        while chosen in self.values or chosen in self._reserved:
+            count += 1
+            chosen = f"{name}_{count}"
+        return chosen
+
+    def new_input(self, name: str, type_: ir.TypeProtocol) -> ir.Value:
+        """Declare an input or output of the model under its own name."""
+        value = self.values[self._unique(name)] = ir.Value(name=name, type=type_)
+        return value
+
+    def new_value(self, name: str, type_: ir.TypeProtocol) -> ir.Value:
+        """Declare a value under a name like `name`."""
+        chosen = self.free_name(name)
+        value = self.values[chosen] = ir.Value(name=chosen, type=type_)
+        return value
+
+    def emit(
+        self,
+        kind: str,
+        inputs: Sequence[ir.Value | None],
+        outputs: Sequence[ir.Value],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """An operator on declared values."""
+        node = ir.node(
+            kind, inputs, dict(attributes or {}) or None, outputs=outputs, name=outputs[0].name,
+            metadata_props=dict(self._metadata),
+        )  # fmt: skip
+        self.nodes.append(node)
+
+    @contextmanager
+    def open_graph(self) -> Iterator[list[ir.Node]]:
+        """What is emitted from here on belongs to an inner graph, whose nodes are given. Values of
+        it are not seen outside."""
+        outer = (self.nodes, self._sizes, self._casts, self.symbols)
+        self.nodes = []
+        self._sizes, self._casts = dict(self._sizes), dict(self._casts)
+        self.symbols = dict(self.symbols)
+        try:
+            yield self.nodes
+        finally:
+            self.nodes, self._sizes, self._casts, self.symbols = outer
+
+    def forget_sizes(self) -> None:
+        """Symbols have another meaning from here on."""
+        self.symbols, self._sizes = {}, {}
 
     # --- insides
     # ------------------------------------------------------------------------------------
@@ -208,7 +259,7 @@ class Builder:
 
     def _fresh(self, kind: str) -> str:
         self._count += 1
-        return self._unique(f"{self._prefix}/{kind}_{self._count}")
+        return self.free_name(f"{self._prefix}/{kind}_{self._count}")
 
     def _unique(self, name: str) -> str:
         if name in self.values:
@@ -299,7 +350,7 @@ def _extremum(kind: str, a: Any, b: Any) -> Any:
     return min(a, b) if kind == "Min" else max(a, b)
 
 
-def _array(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+def array_of(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
     """A number or nest of lists; out-of-range integers wrap, as a cast in eager does."""
     target = _NUMPY[dtype]
     if dtype.is_int:

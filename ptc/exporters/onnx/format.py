@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
+from ptc.autograd.control import FunctionalControl
 from ptc.exporters.check import call_inputs
-from ptc.exporters.formats import ExportOptions, Runner, Written
-from ptc.exporters.onnx import run
+from ptc.exporters.formats import ControlRunner, ExportOptions, Runner, Written
+from ptc.exporters.onnx import run, run_control
+from ptc.exporters.onnx.control import kept_names, translate_control
+from ptc.exporters.onnx.naming import Names
 from ptc.exporters.onnx.translate import NEWEST_OPSET, OLDEST_OPSET, translate
+from ptc.exporters.regions_build import build_regions
 from ptc.graph.program import AtenProgram
 from ptc.support.diagnostics import CompileError, InternalError
 
@@ -26,26 +32,44 @@ _EXTERNAL_TENSOR = 1024
 
 
 class OnnxFormat:
-    """`--format onnx`. Settings: `opset`, `external` (weights in a file of their own; by default
-    only when the model would be too large)."""
+    """`--format onnx`. Settings: `opset`; `external` (weights in a file of their own; by default
+    only when the model would be too large); `input_names` and `output_names` (lists in order, or
+    new names by old)."""
 
     name = "onnx"
     suffix = ".onnx"
+    splits_sizes = True
+    omits = frozenset({"texts", "exceptions"})
 
     def write(self, program: AtenProgram, path: Path, options: ExportOptions) -> Written:
-        opset = options.settings.get("opset", DEFAULT_OPSET)
-        if not isinstance(opset, int) or not OLDEST_OPSET <= opset <= NEWEST_OPSET:
-            raise CompileError(
-                "PTC-E023",
-                f"opset {opset} is not supported, expected {OLDEST_OPSET}..{NEWEST_OPSET}",
-            )
-        model = translate(program, options, opset)
+        names = Names.of(program, options.settings)
+        opset = _opset(options.settings)
+        return self._written(translate(program, options, opset, names), path, options, opset, ())
+
+    def write_control(
+        self, program: FunctionalControl, path: Path, options: ExportOptions
+    ) -> Written:
+        regions = build_regions(program)
+        opset = _opset(options.settings)
+        names = Names.of_control(program.program, kept_names(regions), options.settings)
+        model = translate_control(regions, options, opset, names)
+        return self._written(model, path, options, opset, regions.notes)
+
+    def _written(
+        self,
+        model: ir.Model,
+        path: Path,
+        options: ExportOptions,
+        opset: int,
+        notes: tuple[str, ...],
+    ) -> Written:
         RemoveUnusedNodesPass()(model)
         size = sum(value.const_value.nbytes for value in model.graph.initializers.values()
                    if value.const_value is not None)  # fmt: skip
         files = self._save(model, path, options.settings.get("external", size > EXTERNAL_BYTES))
         _check(path)
-        return Written(files, len(model.graph), {"opset": str(opset)})
+        count = sum(1 for _ in ir.traversal.RecursiveGraphIterator(model.graph))
+        return Written(files, count, {"opset": str(opset)}, notes)
 
     def _save(self, model: ir.Model, path: Path, external: bool) -> tuple[Path, ...]:
         if not external:
@@ -57,6 +81,21 @@ class OnnxFormat:
 
     def load(self, program: AtenProgram, path: Path) -> Runner:
         return run.load(path, [program.inputs[index].name for index in call_inputs(program)])
+
+    def load_control(self, program: FunctionalControl, path: Path) -> ControlRunner:
+        return run_control.load(program.program, path)
+
+
+def _opset(settings: Mapping[str, Any]) -> int:
+    opset = settings.get("opset")
+    if opset is None:
+        return DEFAULT_OPSET
+    if not isinstance(opset, int) or not OLDEST_OPSET <= opset <= NEWEST_OPSET:
+        raise CompileError(
+            "PTC-E023",
+            f"opset {opset} is not supported, expected {OLDEST_OPSET}..{NEWEST_OPSET}",
+        )
+    return opset
 
 
 FORMAT = OnnxFormat()
