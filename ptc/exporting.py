@@ -65,7 +65,7 @@ def export_model(
     dumper.text("captured", lambda: captured_text(captured))
     functional = functional_form(captured)
     dumper.text("aten", lambda: functional_text(functional))
-    path = _export_path(output, f"{name or request.name}.{format}")
+    path = _export_path(output, f"{name or request.name}{target.suffix}")
     if isinstance(functional, FunctionalControl):
 
         def run_check(run: ControlRunner, target: ControlFormat) -> list[OutputError]:

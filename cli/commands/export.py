@@ -36,7 +36,10 @@ from ..render import (
     size_text,
 )
 
-Format = Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="onnx or ptir.")]
+Format = Annotated[
+    str,
+    typer.Option("--format", "-f", metavar="FORMAT", help="onnx, ptir or torchscript."),
+]
 Output = Annotated[
     str | None,
     typer.Option(

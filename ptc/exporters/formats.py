@@ -105,6 +105,7 @@ class ControlFormat(Protocol):
 FORMATS: Mapping[str, str] = {
     "onnx": "ptc.exporters.onnx.format",
     "ptir": "ptc.exporters.ptir.format",
+    "torchscript": "ptc.exporters.torchscript.format",
 }
 
 
