@@ -8,22 +8,17 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
-import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import torch
 
 from ptc.artifact.control import CompiledControl, describe_control
 from ptc.artifact.describe import (
     AnyCompiled,
     CompiledEntry,
     codegen_entry,
-    describe,
-    weights_info,
 )
 from ptc.artifact.entry_capture import capture_entry, unbounded, without_ones
 from ptc.artifact.forms import (
@@ -45,36 +40,40 @@ from ptc.artifact.input_sets import (
     SizeRange,
     input_sets,
 )
-from ptc.artifact.prepared import store_prepared
 from ptc.artifact.reports import BuildReport, entry_report
-from ptc.artifact.sections import Placed, add_sections, append_content
+from ptc.artifact.running import open_for_check
+from ptc.artifact.staging import (
+    Form,
+    Plan,
+    Staged,
+    Staging,
+    generate_library,
+    land_library,
+    output_path,
+    saved_names,
+)
 from ptc.artifact.subjects import LibrarySubject
 from ptc.artifact.vectors import as_library
 from ptc.artifact.verify import Verification, verify_entry
 from ptc.artifact.verify_control import verify_control_entry
-from ptc.artifact.weights import WeightImage, write_image
 from ptc.autograd.control import FunctionalControl, functionalise_control
 from ptc.autograd.functionalise import functionalise
 from ptc.codegen import toolchain
-from ptc.codegen.entry import AnyEntry
-from ptc.codegen.generate import Generated, generate, with_manifest
+from ptc.codegen.generate import generate
 from ptc.codegen.target import Target, parse_target
 from ptc.graph.control import ControlProgram
 from ptc.graph.program import AtenProgram, CapturedProgram
-from ptc.hosting import load
 from ptc.hosting.abi import Api, load_api
-from ptc.hosting.manifest import EntryInfo, to_text
-from ptc.hosting.seal import WEIGHTS_SECTION, seal
+from ptc.hosting.manifest import EntryInfo
 from ptc.loader.model import EntryRequest
 from ptc.loops.nodes import BufferKind, Program
 from ptc.schedule.control import lower_control, schedule_control
 from ptc.schedule.lower import lower
 from ptc.schedule.passes import Options as ScheduleOptions
 from ptc.schedule.passes import schedule
-from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import Dumper
-from ptc.support.landing import Content, disk_errors, is_folder, land, staging_folder
+from ptc.support.landing import disk_errors, staging_folder
 
 STAGES = ("captured", "aten", "loops", "scheduled", "code", "artifact")
 
@@ -168,6 +167,7 @@ class BuildOptions:
 
     output      the library, or a folder; None: `libNAME.so` in the current folder
     weights     "embedded", or "file" for a safetensors file beside the library
+    form        `shared` library, `static` library, or `source`: a folder to build by hand
     stop_after  a stage of STAGES: nothing later is run and no library is written
     verify      run the verifier of each form after every pass
     jobs        compiler processes at once
@@ -178,6 +178,7 @@ class BuildOptions:
     target: str = "native"
     check: bool = True
     weights: str = "embedded"
+    form: Form = "shared"
     dump_dir: Path | None = None
     stop_after: str | None = None
     verify: bool = False
@@ -240,9 +241,9 @@ def _build_library(
 ) -> BuildReport | None:
     name = options.name or entries[0].name
     _require_name(name)
-    library = _library_path(options.output, name)
     _require_stage(options.stop_after)
     target = parse_target(options.target)
+    library = output_path(options.output, name, target, options.form)
     dumper = Dumper(options.dump_dir)
     parts = [dumper if len(entries) == 1 else dumper.for_part(r.name) for r in entries]
     functional = [
@@ -265,9 +266,11 @@ def _build_library(
     ]
     if len(compiled) < len(entries):
         return None
+    saved = saved_names(request.function for request in entries)
+    plan = Plan(name, target, options.form, options.weights == "file", options.jobs, saved)
     with staging_folder(library) as folder:
         with disk_errors(library):
-            staged = _stage_library(compiled, name, target, options, folder, dumper, log)
+            staged = _stage(compiled, plan, options, folder, dumper, log)
         if staged is None:
             return None
         checks: list[Verification | None] = [None] * len(entries)
@@ -275,37 +278,42 @@ def _build_library(
             checks = _verify(entries, programs, staged, log)
         _require_passed(checks)
         with log.stage("write"):
-            files = _land_library(staged, library, name)
+            landed = land_library(staged, library, name)
     return BuildReport(
         library=library,
-        header=library.parent / f"{name}.h",
-        manifest=library.parent / f"{name}.json",
-        files=files,
+        header=landed.header,
+        manifest=landed.manifest,
+        files=landed.files,
         entries=tuple(
             entry_report(info, check) for info, check in zip(staged.infos, checks, strict=True)
         ),
-        size=library.stat().st_size,
+        size=landed.size,
         weights_bytes=staged.weights_bytes,
         seconds=log.seconds,
         notes=tuple(log.notes),
     )
 
 
-def _land_library(staged: _Staged, library: Path, name: str) -> tuple[Path, ...]:
-    """Put the library in its place, and the files that belong to it beside it."""
-    contents: dict[Path, Content] = {library.parent / path.name: path for path in staged.extra}
-    contents[library] = staged.library
-    contents[library.parent / f"{name}.h"] = staged.generated.sources.header.encode()
-    contents[library.parent / f"{name}.json"] = staged.manifest_text.encode()
-    land(contents)
-    return tuple(contents)
-
-
-def _library_path(output: str | Path | None, name: str) -> Path:
-    if output is None:
-        return Path(f"lib{name}.so")
-    path = Path(output)
-    return path / f"lib{name}.so" if is_folder(output) or not path.suffix else path
+def _stage(
+    compiled: Sequence[AnyCompiled],
+    plan: Plan,
+    options: BuildOptions,
+    folder: Path,
+    dumper: Dumper,
+    log: _Log,
+) -> Staged | None:
+    with log.stage("generate"):
+        generated = generate_library(compiled, plan)
+    dumper.files("code", generated.sources.files)
+    if options.stop_after == "code":
+        return None
+    staging = Staging(plan, compiled, generated, folder)
+    with log.stage("weights"):
+        staging.write_weights()
+    with log.stage("build"):
+        staging.build()
+    with log.stage("weights"):
+        return staging.finish()
 
 
 def _require_name(name: str) -> None:
@@ -364,112 +372,20 @@ def _scheduled(
     return None if options.stop_after == "scheduled" else scheduled
 
 
-@dataclass(frozen=True, slots=True)
-class _Staged:
-    """A library that is complete but not yet in its place."""
-
-    library: Path
-    extra: tuple[Path, ...]
-    generated: Generated
-    manifest_text: str
-    infos: tuple[EntryInfo, ...]
-    weights_bytes: int
-
-
-def _stage_library(
-    compiled: Sequence[AnyCompiled],
-    name: str,
-    target: Target,
-    options: BuildOptions,
-    folder: Path,
-    dumper: Dumper,
-    log: _Log,
-) -> _Staged | None:
-    weights_file = f"{name}.safetensors" if options.weights == "file" else None
-    with log.stage("generate"):
-        entries: list[AnyEntry] = [codegen_entry(entry) for entry in compiled]
-        target = toolchain.resolve(target)
-        generated = generate(entries, name=name, target=target, weights_file=weights_file)
-    dumper.files("code", generated.sources.files)
-    if options.stop_after == "code":
-        return None
-    stored = weights_file is None and toolchain.runs_here(target)
-    tensors = _weight_tensors(compiled)
-    with log.stage("weights"):
-        image = _write_weights(
-            tensors, generated, folder / (weights_file or "weights.image"), kept_only=stored
-        )
-    info = weights_info(image, weights_file, compiled)
-    hashes = {"weights": image.digest} if image else {}
-    manifest = describe(name, compiled, generated.kernels, target, info, hashes)
-    text = to_text(manifest)
-    with log.stage("build"):
-        sources = with_manifest(generated.sources, name, text)
-        built = toolchain.build(sources, target, jobs=options.jobs)
-        library = folder / f"lib{name}.so"
-        shutil.copyfile(built.library, library)
-    with log.stage("weights"):
-        placed: list[Placed] = []
-        if image is not None and weights_file is None:
-            placed.append(append_content(library, WEIGHTS_SECTION, image.path))
-            image.path.unlink()
-        if stored:
-            given = [tensors[weight.name] for weight in generated.weights]
-            symbol = generated.sources.name
-            threads = options.jobs or settings.current().jobs
-            prepared = store_prepared(built.library, symbol, given, library, threads=threads)
-            placed.extend([prepared] if prepared is not None else [])
-        if placed:
-            add_sections(library, placed)
-        seal(library)
-        # The loader compares the two, also for the check that follows.
-        (folder / f"{name}.json").write_text(text)
-    extra = (folder / weights_file,) if image is not None and weights_file is not None else ()
-    size = image.bytes if weights_file and image else sum(item.size for item in placed)
-    return _Staged(library, extra, generated, text, manifest.entries, size)
-
-
-def _weight_tensors(compiled: Sequence[AnyCompiled]) -> dict[str, torch.Tensor]:
-    """The model's tensors by their names in the library. Raises ValueError where two differ."""
-    found: dict[str, torch.Tensor] = {}
-    for name, tensor in (pair for entry in compiled for pair in entry.tensors()):
-        known = found.setdefault(name, tensor)
-        if known is not tensor and not _is_equal(known, tensor):
-            raise ValueError(f"two entries have different tensors called {name}")
-    return found
-
-
-def _is_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors have the same content, to the bit."""
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
-    if one.data_ptr() == other.data_ptr() and one.stride() == other.stride():
-        return True
-    mine, its = (t.contiguous().flatten().view(torch.uint8) for t in (one, other))
-    return mine.equal(its)
-
-
-def _write_weights(
-    tensors: Mapping[str, torch.Tensor], generated: Generated, path: Path, *, kept_only: bool
-) -> WeightImage | None:
-    """Write what the library reads, or with `kept_only` what it reads beside prepared weights."""
-    if not generated.weights:
-        return None
-    names = [(w.name, w.dtype.value) for w in generated.weights if w.is_kept or not kept_only]
-    return write_image(path, names, tensors)
-
-
 def _verify(
     requests: Sequence[EntryRequest],
     programs: Sequence[Functional],
-    staged: _Staged,
+    staged: Staged,
     log: _Log,
 ) -> list[Verification | None]:
     with log.stage("check"):
         found: list[Verification | None] = []
         for request, program, info in zip(requests, programs, staged.infos, strict=True):
             # A library of its own per entry: state that one entry's runs leave is not another's.
-            loaded = load(staged.library)
+            loaded = open_for_check(staged, log.notes)
+            if loaded is None:
+                found.append(None)
+                continue
             entry = loaded.entry(info.name)
             ranges = [SizeRange(size.name, size.lower, size.upper) for size in info.sizes]
             sets = input_sets(request, ranges)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ptc.artifact.reports import BuildReport, EntryReport
+from ptc.artifact.staging import Form
 from ptc.hosted.build import HostedReport, build_hosted
 from ptc.loader import load
 from ptc.pipeline import BuildOptions, build_library
@@ -44,18 +45,20 @@ from ..render import (
 
 Output = Annotated[
     str | None,
-    typer.Option(
-        "--output", "-o", metavar="PATH", help="A folder, or the name of the library (.so)."
-    ),
+    typer.Option("--output", "-o", metavar="PATH", help="A folder, or the name of the library."),
 ]
 Name = Annotated[
     str | None, typer.Option("--name", help="Name of the model in C and in file names.")
 ]
 Machine = Annotated[
-    str, typer.Option("--target", metavar="TARGET", help="Processor to compile for.")
+    str, typer.Option("--target", metavar="TARGET", help="Platform and processor to compile for.")
 ]
 WeightsFile = Annotated[
     bool, typer.Option("--weights-file", help="Keep weights beside the library, not in it.")
+]
+Static = Annotated[bool, typer.Option("--static", help="Make a static library (.a).")]
+Emit = Annotated[
+    str, typer.Option("--emit", metavar="FORM", help="`library`, or `c++`: a folder of sources.")
 ]
 Check = Annotated[bool, typer.Option("--check/--no-check", help="Compare the library with eager.")]
 StopAfter = Annotated[
@@ -83,6 +86,8 @@ def compile_command(
     dtype: Dtype = None,
     machine: Machine = "native",
     weights_file: WeightsFile = False,
+    static: Static = False,
+    emit: Emit = "library",
     check: Check = True,
     stop_after: StopAfter = None,
     verify: Verify = False,
@@ -111,16 +116,11 @@ def compile_command(
         _print_package(packed, as_json=as_json)
         return
     options = BuildOptions(
-        output=output,
-        name=name or model.name,
-        target=machine,
-        check=check,
-        weights="file" if weights_file else "embedded",
-        dump_dir=dump_dir,
-        stop_after=stop_after,
-        verify=verify or debug or settings.current().debug,
-        jobs=jobs or settings.current().jobs,
-    )
+        output=output, name=name or model.name, target=machine, check=check,
+        weights="file" if weights_file else "embedded", form=_form(static, emit),
+        dump_dir=dump_dir, stop_after=stop_after,
+        verify=verify or debug or settings.current().debug, jobs=jobs or settings.current().jobs,
+    )  # fmt: skip
     with ERR.status(f"compiling {model.name}"), _offering_a_package(), blaming(model):
         report = build_library(model.entries, options)
     if report is None:
@@ -131,6 +131,19 @@ def compile_command(
         OUT.print_json(json.dumps(_as_json(report)))
     else:
         _print_report(report)
+
+
+def _form(static: bool, emit: str) -> Form:
+    """What is made. Raises CompileError PTC-U008 for what does not go together."""
+    if emit not in ("library", "c++"):
+        raise CompileError(
+            "PTC-U008", f"--emit {emit} is unknown", hint="`--emit c++` writes a folder of sources"
+        )
+    if emit == "library":
+        return "static" if static else "shared"
+    if static:
+        raise CompileError("PTC-U008", "--static is for libraries, --emit c++ writes sources")
+    return "source"
 
 
 @contextmanager
@@ -191,7 +204,7 @@ def _print_report(report: BuildReport) -> None:
 
 
 def _entry_facts(entry: EntryReport) -> dict[str, str]:
-    checked = "not compared (--no-check)"
+    checked = "not compared with eager"
     if entry.checked and entry.worst_error is None:
         checked = "nothing to compare: no output holds numbers"
     elif entry.checked:

@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import TypeVar
 
 _Task = TypeVar("_Task")
@@ -24,13 +25,20 @@ class Compilers:
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run one to its end, with its output captured."""
+    def run(
+        self, command: Sequence[str], folder: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one, in `folder` if given, to its end, with its output captured."""
         with self._lock:
             if self._stopped:
                 raise InterruptedError("the build was stopped")
             process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+                command,
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
             )
             self._running.add(process)
         try:

@@ -7,7 +7,7 @@ The table of contents of code generation: kernels are written and deduplicated (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -23,7 +23,7 @@ from ptc.codegen.host import (
 )
 from ptc.codegen.kernels import KernelCompiler
 from ptc.codegen.prepared_blocks import BlockTable, with_owners_kept
-from ptc.codegen.program_code import entry_code
+from ptc.codegen.program_code import EntryCode, entry_code
 from ptc.codegen.sources import Sources, Unit
 from ptc.codegen.target import Target
 from ptc.codegen.toolchain import resolve
@@ -55,6 +55,8 @@ def generate(
     target: Target | None = None,
     live_weights: bool = False,
     weights_file: str | None = None,
+    image: bool = False,
+    saved: Set[str] | None = None,
     manifest: str = "{}",
     jobs: int = 2,
 ) -> Generated:
@@ -62,6 +64,8 @@ def generate(
 
     live_weights  weights are read through pointers passed to `run_raw`, after the inputs' order
     weights_file  name of the safetensors file beside the library; None: weights are embedded
+    image         embedded weights are in the library's memory (`host.image_unit`), not in a section
+    saved         weights that files of new weights must have (default: all)
     manifest      what `api->manifest()` returns; see `with_manifest` to set it later
     """
     target = resolve(target or Target())
@@ -84,20 +88,12 @@ def generate(
     ]
     prepared = with_owners_kept([code.prepared for code in codes])
     codes = [replace(code, prepared=rows) for code, rows in zip(codes, prepared, strict=True)]
-    kept = frozenset(name for code in codes for name in code.weights)
-    weights = tuple(replace(w, is_kept=w.is_written or w.name in kept) for w in weights)
+    weights = _with_uses(weights, codes, saved)
     controls = control_codes(entries, names)
     host = host_unit(
-        name,
-        programs,
-        len(entries),
-        codes,
-        weights,
-        table.declarations(),
-        target,
-        weights_file=weights_file,
-        controls=controls,
-    )
+        name, programs, len(entries), codes, weights, table.declarations(), target,
+        weights_file=weights_file, image=image and bool(weights), controls=controls,
+    )  # fmt: skip
     hosts = (Unit(f"{symbol}_host.cpp", host, True, 500.0), MECHANICS)
     results = {n: code.results for n, code in controls.codes.items()}
     header = user_header(name, interfaces, weights_file=weights_file, results=results)
@@ -108,6 +104,23 @@ def generate(
         if isinstance(entry, ControlEntry):
             kernels[entry.name] = sum(next(rest).kernels for _ in entry.segments)
     return Generated(with_manifest(sources, name, manifest), weights, kernels, len(table))
+
+
+def _with_uses(
+    weights: Sequence[Weight], codes: Sequence[EntryCode], saved: Set[str] | None
+) -> tuple[Weight, ...]:
+    """The table with what runs read, and what files of weights have. A constant is always kept:
+    new weights are prepared together with it."""
+    kept = {name for code in codes for name in code.weights}
+    constants = set[str]() if saved is None else {w.name for w in weights} - saved
+    return tuple(
+        replace(
+            weight,
+            is_kept=weight.is_written or weight.name in kept | constants,
+            is_saved=weight.name not in constants,
+        )
+        for weight in weights
+    )
 
 
 def with_manifest(sources: Sources, name: str, manifest: str) -> Sources:

@@ -48,6 +48,7 @@ class Weight:
     shape: tuple[int, ...]
     is_written: bool = False
     is_kept: bool = True  # read by a run, not only to prepare others
+    is_saved: bool = True  # in files of the model's weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,11 @@ def host_unit(
     target: Target,
     *,
     weights_file: str | None,
+    image: bool,
     controls: Controls,
 ) -> str:
-    """The text of the unit. The first `public` entries are the callers', the others segments."""
+    """The text of the unit. The first `public` entries are the callers', the others segments.
+    `image`: the weights are in the library's memory, see `image_unit`."""
     symbol = identifier(name)
     lines = [
         f"// The model `{name}`: its entries, memory and C interface.",
@@ -85,6 +88,7 @@ def host_unit(
         *[f'#include "{header}"' for header in controls.headers],
         "",
         f"extern const char {symbol}_manifest[];",
+        *([f'extern "C" PTC_HIDDEN const char {_image(symbol)};'] if image else []),
         "",
         "namespace ptc {",
         "",
@@ -108,27 +112,42 @@ def host_unit(
     lines += [*_table("uint8_t", "kept_kinds", list(controls.kept)), ""]
     lines += _feature_table(target)
     lines += [
-        *_model_spec(name, public, len(entries), len(weights), weights_file, controls),
+        *_model_spec(
+            name, (public, len(entries), len(weights)), weights_file, image, target, controls
+        ),
         "",
         "}  // namespace ptc",
         "",
-        'extern "C" __attribute__((visibility("default")))',
+        f'extern "C" PTC_EXPORT const ptc_api* {symbol}_ptc_api(void);',
         f"const ptc_api* {symbol}_ptc_api(void) {{ return &ptc::api_table; }}",
         "",
     ]
     return "\n".join(lines)
 
 
+def _image(symbol: str) -> str:
+    return f"{symbol}_weights[], {symbol}_weights_end[]"
+
+
 def _model_spec(
-    name: str, public: int, entries: int, weights: int, weights_file: str | None, controls: Controls
+    name: str,
+    counts: tuple[int, int, int],
+    weights_file: str | None,
+    image: bool,
+    target: Target,
+    controls: Controls,
 ) -> list[str]:
-    """The table that names all others."""
+    """The table that names all others. `counts`: of public entries, of all, of weights."""
+    public, entries, weights = counts
+    symbol = identifier(name)
     file = "nullptr" if weights_file is None else string_literal(weights_file)
+    ends = f"{symbol}_weights, {symbol}_weights_end" if image else "nullptr, nullptr"
     return [
         "const ModelSpec model_spec = {",
         f"    {string_literal(name)}, {identifier(name)}_manifest, {public}, {entries}, "
         "entry_specs,",
-        f"    {weights}, {'weight_specs' if weights else 'nullptr'}, {file}, needed_features,",
+        f"    {weights}, {'weight_specs' if weights else 'nullptr'}, {file}, {ends},",
+        f"    {string_literal(target.isa)}, needed_features,",
         f"    {len(controls.states)}, {'state_specs' if controls.states else 'nullptr'}, "
         f"{'free_control_memory' if controls.codes else 'nullptr'},",
         f"    {len(controls.kept)}, {'kept_kinds' if controls.kept else 'nullptr'},",
@@ -221,7 +240,7 @@ def _weight_specs(weights: Sequence[Weight]) -> list[str]:
     for weight in weights:
         dtype = SAFETENSORS_DTYPES.get(weight.dtype, weight.dtype.value)
         key = string_literal(json.dumps(weight.name))
-        flags = [str(flag).lower() for flag in (weight.is_written, weight.is_kept)]
+        flags = [str(flag).lower() for flag in (weight.is_written, weight.is_kept, weight.is_saved)]
         dims = ", ".join(map(str, weight.shape[:8]))
         fields = (key, string_literal(dtype), weight.bytes, *flags, len(weight.shape))
         rows.append(f"{{{', '.join(map(str, fields))}, {{{dims}}}}}")
@@ -243,6 +262,34 @@ def mechanics_unit() -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def image_unit(name: str, image: str) -> str:
+    """The unit that takes the file `image`, a plain name in the compiler's folder, into the
+    library's memory, for systems and archives whose code finds no sections in files."""
+    return _IMAGE.replace("FILE", image).replace("SYMBOL", f"{identifier(name)}_weights")
+
+
+_IMAGE = """\
+// The weights: a safetensors file, as constants.
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define NAME(x) TEXT(__USER_LABEL_PREFIX__) x
+#if defined(__APPLE__)
+#define PLACE ".section __TEXT,__const\\n"
+#define HIDE(x) ".private_extern " NAME(x) "\\n"
+#elif defined(_WIN32)
+#define PLACE ".section .rdata,\\"dr\\"\\n"
+#define HIDE(x)
+#else
+#define PLACE ".section .rodata\\n"
+#define HIDE(x) ".hidden " NAME(x) "\\n"
+#endif
+__asm__(PLACE ".globl " NAME("SYMBOL") "\\n" HIDE("SYMBOL")            //
+        ".globl " NAME("SYMBOL_end") "\\n" HIDE("SYMBOL_end")          //
+        ".balign 64\\n" NAME("SYMBOL") ":\\n.incbin \\"FILE\\"\\n"   //
+        NAME("SYMBOL_end") ":\\n.byte 0\\n.text\\n");
+"""
 
 
 def manifest_unit(name: str, manifest: str) -> str:
@@ -331,6 +378,10 @@ static inline void NAME_set_emit(ptc_session *session, ptc_emit emit, void *user
 static inline ptc_status NAME_reset(ptc_session *session) { return NAME_ptc_api()->reset(session); }
 static inline ptc_status NAME_seed(ptc_session *session, uint64_t seed) {
   return NAME_ptc_api()->seed(session, seed);
+}
+static inline ptc_status NAME_update_weights(ptc_model *model, const char *path, char *message,
+                                             size_t capacity) {
+  return NAME_ptc_api()->update_weights(model, path, message, capacity);
 }
 static inline void NAME_release(ptc_session *session, DLTensor *output) {
   NAME_ptc_api()->release(session, output);

@@ -14,13 +14,15 @@ class Unit:
 
     `baseline` units are compiled without the target's instruction set: they run before the CPU
     check. `cost` is an estimate of the compile time in arbitrary units; expensive units start
-    first.
+    first. `isa` names another instruction set than the target's, `defines` are macros.
     """
 
     name: str
     text: str
     baseline: bool = False
     cost: float = 1.0
+    isa: str | None = None
+    defines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

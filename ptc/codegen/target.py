@@ -7,8 +7,7 @@ whereabouts; what `native` means on this machine is told by `toolchain`.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptc.support.diagnostics import CompileError
 
@@ -52,17 +51,56 @@ FEATURE_MACROS: dict[str, str] = {
     "__VPCLMULQDQ__": "vpclmulqdq",
     "__VAES__": "vaes",
     "__AVX512BF16__": "avx512bf16",
+    "__F16C__": "f16c",
     "__POPCNT__": "popcnt",
     "__LZCNT__": "lzcnt",
     "__MOVBE__": "movbe",
 }
 
-_TRIPLE = re.compile(r"(x86_64|aarch64)-linux-(gnu|musl)")
+#: Versions of the kernels in a library for several processors, the widest last.
+_VERSIONS = ("baseline", "avx2", "avx512")
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A system that libraries are built for.
+
+    library, archive   names of their files, `{}` for the model's
+    cross_compiler     how Debian and others call a compiler for it; "" where there is none
+    has_sections       whether a library finds sections in its own file: weights are appended to it
+    """
+
+    triple: str
+    machine: str
+    library: str
+    archive: str
+    cross_compiler: str
+    has_sections: bool
+
+    @property
+    def system(self) -> str:
+        """`linux`, `windows` or `macos`."""
+        return self.triple.split("-")[1]
+
+
+_PLATFORMS: dict[str, Platform] = {
+    triple: Platform(triple, triple.split("-")[0], *facts)
+    for triple, facts in {
+        "x86_64-linux-gnu": ("lib{}.so", "lib{}.a", "x86_64-linux-gnu-g++", True),
+        "x86_64-linux-musl": ("lib{}.so", "lib{}.a", "x86_64-linux-musl-g++", True),
+        "aarch64-linux-gnu": ("lib{}.so", "lib{}.a", "aarch64-linux-gnu-g++", True),
+        "aarch64-linux-musl": ("lib{}.so", "lib{}.a", "aarch64-linux-musl-g++", True),
+        "x86_64-windows-gnu": ("{}.dll", "lib{}.a", "x86_64-w64-mingw32-g++", False),
+        "aarch64-macos": ("lib{}.dylib", "lib{}.a", "", False),
+        "x86_64-macos": ("lib{}.dylib", "lib{}.a", "", False),
+    }.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A build target. `isa` is `native` or a level of `_LEVELS`.
+    """A build target. `isa` is `native`, a level of `_LEVELS`, or `auto`: several of them in one
+    library, which chooses when it is loaded.
 
     `vector_bytes` is the width generated code is laid out for and `features` what `ptc_open`
     checks; both are filled by `parse` for named levels and by `toolchain.resolve` for `native`.
@@ -82,12 +120,28 @@ class Target:
         return self.vector_bytes // 4
 
     @property
+    def platform(self) -> Platform:
+        return _PLATFORMS[self.triple]
+
+    @property
+    def versions(self) -> tuple[Target, ...]:
+        """What the library holds code for: this target, or each level of `auto`."""
+        if self.isa != "auto":
+            return (self,)
+        return tuple(self.at_level(level) for level in _VERSIONS)
+
+    def at_level(self, level: str) -> Target:
+        """The same platform with the instruction set `level`."""
+        _, vector_bytes, features = _LEVELS[level]
+        return replace(self, isa=level, vector_bytes=vector_bytes, features=features)
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """Compiler flags that select the instruction set."""
         if self.isa == "native":
             wide = ("-mprefer-vector-width=512",) if self.vector_bytes == 64 else ()
             return ("-march=native", *wide)
-        return _LEVELS[self.isa][0]
+        return _LEVELS["baseline" if self.isa == "auto" else self.isa][0]
 
     def __str__(self) -> str:
         return "native" if self.isa == "native" else f"{self.triple}+{self.isa}"
@@ -98,20 +152,23 @@ def parse_target(text: str, *, threads: bool = True) -> Target:
     if text in ("native", "cpu"):
         return Target(threads=threads)
     triple, _, level = text.partition("+")
-    if _TRIPLE.fullmatch(triple) is None:
+    if triple not in _PLATFORMS:
         raise CompileError(
             "PTC-C002",
             f"unknown target `{text}`",
-            hint="use `native`, or for example `x86_64-linux-gnu+avx2` or `aarch64-linux-gnu`",
+            hint=f"use `native`, or one of {', '.join(_PLATFORMS)}; x86_64 with `+avx2`, "
+            "`+avx512`, or `+auto` for all of them in one library",
         )
     arm = triple.startswith("aarch64")
     level = level or ("neon" if arm else "baseline")
-    if level not in _LEVELS or arm != (level == "neon"):
-        known = "neon" if arm else ", ".join(name for name in _LEVELS if name != "neon")
+    known = ("neon",) if arm else (*_VERSIONS, "auto")
+    if level not in known:
         raise CompileError(
             "PTC-C002",
-            f"unknown instruction set `{level}` for {triple}, expected one of: {known}",
+            f"unknown instruction set `{level}` for {triple}, expected one of: {', '.join(known)}",
             hint=f"for example `{triple}+{'neon' if arm else 'avx2'}`",
         )
-    _, vector_bytes, features = _LEVELS[level]
-    return Target(triple, level, threads, vector_bytes, features)
+    target = Target(triple, level, threads)
+    if level == "auto":
+        return replace(target, vector_bytes=16)  # what runs before a version is chosen
+    return target.at_level(level)

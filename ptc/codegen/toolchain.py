@@ -11,13 +11,14 @@ import errno
 import hashlib
 import importlib
 import json
-import platform
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,13 +26,14 @@ from pathlib import Path
 from ptc.codegen.compilers import Compilers
 from ptc.codegen.object_cache import ObjectCache
 from ptc.codegen.sources import Sources, Unit
-from ptc.codegen.target import FEATURE_MACROS, Target
+from ptc.codegen.target import FEATURE_MACROS, Platform, Target
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError, InternalError
 
 RUNTIME_DIR = Path(__file__).resolve().parent.parent / "runtime"
 
-_COMMON_FLAGS = (
+#: How every unit is compiled.
+COMMON_FLAGS = (
     "-std=c++17",
     "-fPIC",
     "-fvisibility=hidden",
@@ -51,7 +53,13 @@ _COMMON_FLAGS = (
     "-Wno-unknown-warning-option",
     "-Wno-ignored-optimization-argument",
 )
-_LINK_FLAGS = ("-shared", "-Wl,--as-needed", "-Wl,-z,noexecstack", "-Wl,--no-undefined")
+#: Flags that say how code gets into shared libraries of ELF.
+ELF_FLAGS = ("-fPIC", "-fno-plt", "-fvisibility=hidden")
+LINK_FLAGS = {
+    "linux": ("-shared", "-Wl,--as-needed", "-Wl,-z,noexecstack", "-Wl,--no-undefined"),
+    "windows": ("-shared",),
+    "macos": ("-shared",),
+}
 _SEARCH = ("g++", "clang++", "c++")
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _NO_COMPILER_HINT = "install g++ or clang++, or `pip install ptc[zig]`, or set PTC_CXX"
@@ -64,6 +72,10 @@ class Compiler:
     command: tuple[str, ...]
     identity: str
     is_clang: bool
+
+    @property
+    def is_zig(self) -> bool:
+        return Path(self.command[0]).name in ("zig", "zig.exe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,56 @@ def _find_compiler(wanted: str | None) -> Compiler:
         f"no C++ compiler found, looked for {', '.join(_SEARCH)} and ziglang",
         hint=_NO_COMPILER_HINT,
     )
+
+
+def compiler_for(target: Target) -> Compiler:
+    """A compiler that builds for a resolved `target`.
+
+    The one that `find_compiler` gives if it can, else a cross compiler by its usual name, else zig.
+    PTC-C005 where there is none, or where the settings name one that cannot.
+    """
+    if target.isa == "native":
+        return find_compiler()
+    wanted = settings.current().compiler
+    found = find_compiler()
+    if _builds_for(found, target.platform):
+        return found
+    cross = target.platform.cross_compiler
+    if wanted is None and cross and shutil.which(cross) and (compiler := _probe((cross,))):
+        return compiler
+    if wanted is None and (zig := _zig_command()) and (compiler := _probe(zig)):
+        return compiler
+    builds = f"builds for {_machine_of(found)}"
+    raise CompileError(
+        "PTC-C005",
+        f"the compiler `{' '.join(found.command)}` {builds}, not for {target.triple}",
+        hint="`pip install ptc[zig]`, "
+        + (f"install `{cross}`, " if cross else "")
+        + ("or unset PTC_CXX" if wanted is not None else "or set PTC_CXX to a cross compiler"),
+    )
+
+
+def _builds_for(compiler: Compiler, platform: Platform) -> bool:
+    if compiler.is_zig:
+        return True
+    parts = _machine_of(compiler).split("-")  # x86_64-linux-gnu, x86_64-pc-linux-gnu
+    if parts[0] != platform.machine:
+        return False
+    match platform.system:
+        case "linux":
+            return "linux" in parts and parts[-1] == platform.triple.split("-")[2]
+        case "windows":
+            return "mingw32" in parts or "windows" in parts
+        case _:
+            return parts[-1].startswith("darwin")
+
+
+@lru_cache(maxsize=8)
+def _machine_of(compiler: Compiler) -> str:
+    """The triple that the compiler builds for by itself."""
+    command = [*compiler.command, "-dumpmachine"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout.strip() or "an unknown machine"
 
 
 def _zig_command() -> tuple[str, ...] | None:
@@ -200,63 +262,162 @@ def build(
 ) -> BuildResult:
     """Compile and link. `cache` defaults to the settings' folder, `jobs` to the settings' number.
 
-    Errors: PTC-C001 without a compiler, PTC-C003 when the disk is full or not writable; a source
-    that does not compile is an InternalError that names a folder with the sources.
+    Errors: PTC-C001 without a compiler, PTC-C003 when the disk is full or not writable, PTC-C005
+    without a compiler for the target; a source that does not compile is an InternalError that names
+    a folder with the sources.
     """
-    current = settings.current()
-    compiler = find_compiler()
-    target = resolve(target)
-    store = ObjectCache((cache or current.cache_dir) / "objects")
-    keys = [_unit_key(unit, target, compiler, optimise) for unit in sources.units]
-    library_key = _digest("library", sources.name, *keys)
-    if found := store.find(library_key, ".so"):
-        return BuildResult(found, 0, len(keys))
-    try:
-        return _build(
-            sources, target, compiler, store, keys, library_key, jobs or current.jobs, optimise
-        )
-    except OSError as error:
-        raise _disk_error(error) from error
+    job = _Job(sources, resolve(target), cache, jobs, optimise)
+    library_key = digest_of("library", sources.name, *job.keys)
+    suffix = Path(job.target.platform.library).suffix
+    if found := job.store.find(library_key, suffix):
+        return BuildResult(found, 0, len(job.keys))
+    with job.folder() as folder:
+        objects, compiled = job.objects(folder)
+        library = folder / job.target.platform.library.format(sources.name)
+        job.link(objects, library, folder)
+        data = library.read_bytes()
+        cached = job.store.store(library_key, suffix, data)
+        if cached is None:
+            # Without a cache the library must outlive this folder.
+            cached = Path(tempfile.mkdtemp(prefix="ptc-library-")) / library.name
+            cached.write_bytes(data)
+        return BuildResult(cached, compiled, len(job.keys) - compiled)
 
 
-def _build(
+def build_at(
     sources: Sources,
     target: Target,
-    compiler: Compiler,
-    store: ObjectCache,
-    keys: Sequence[str],
-    library_key: str,
-    jobs: int,
-    optimise: str,
-) -> BuildResult:
-    with tempfile.TemporaryDirectory(prefix="ptc-build-") as name:
-        folder = Path(name)
+    library: Path,
+    *,
+    image: tuple[Unit, Path] | None = None,
+    archive: Path | None = None,
+    jobs: int | None = None,
+) -> None:
+    """Compile and link to `library`; with `archive`, the same objects as a static one too.
+
+    `image` is a unit that includes a file of that name. What contains it is not kept in the cache:
+    it is as large as the model. Errors as for `build`.
+    """
+    job = _Job(sources, resolve(target), None, jobs, "-O2")
+    with job.folder() as folder:
+        objects, _ = job.objects(folder)
+        if image is not None:
+            unit, path = image
+            os.symlink(path.resolve(), folder / path.name)
+            objects.append(job.compile(unit, folder, Compilers(), in_folder=True))
+        job.link(objects, library, folder)
+        if archive is not None:
+            job.archive(objects, archive, folder)
+
+
+class _Job:
+    """One build: its sources, compiler and keys."""
+
+    def __init__(
+        self, sources: Sources, target: Target, cache: Path | None, jobs: int | None, optimise: str
+    ) -> None:
+        current = settings.current()
+        self.sources = sources
+        self.target = target
+        self.compiler = compiler_for(target)
+        self.store = ObjectCache((cache or current.cache_dir) / "objects")
+        self.jobs = jobs or current.jobs
+        self.optimise = optimise
+        self.keys = [_unit_key(unit, target, self.compiler, optimise) for unit in sources.units]
+
+    @contextmanager
+    def folder(self) -> Iterator[Path]:
+        """A folder for the build; what the disk refuses is told as PTC-C003."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="ptc-build-") as name:
+                yield Path(name)
+        except OSError as error:
+            raise _disk_error(error) from error
+
+    def objects(self, folder: Path) -> tuple[list[Path], int]:
+        """The object file of every unit, and how many were compiled."""
         objects: dict[str, Path] = {}
         missing: list[tuple[Unit, str]] = []
-        for unit, key in zip(sources.units, keys, strict=True):
-            if found := store.find(key, ".o"):
+        for unit, key in zip(self.sources.units, self.keys, strict=True):
+            if found := self.store.find(key, ".o"):
                 objects[key] = found
             elif key not in {k for _, k in missing}:
                 missing.append((unit, key))
         missing.sort(key=lambda pair: -pair[0].cost)
-
         compilers = Compilers()
 
         def compile_one(pair: tuple[Unit, str]) -> tuple[str, Path]:
             unit, key = pair
-            path = _compile_unit(unit, target, compiler, folder, optimise, compilers)
-            return key, store.store(key, ".o", path.read_bytes()) or path
+            path = self.compile(unit, folder, compilers)
+            return key, self.store.store(key, ".o", path.read_bytes()) or path
 
-        objects.update(compilers.map(compile_one, missing, jobs))
-        library = _link(sources, compiler, target, folder, [objects[key] for key in keys])
-        data = library.read_bytes()
-        cached = store.store(library_key, ".so", data)
-        if cached is None:
-            # Without a cache the library must outlive this folder.
-            kept = Path(tempfile.mkdtemp(prefix="ptc-library-")) / f"lib{sources.name}.so"
-            kept.write_bytes(data)
-            cached = kept
-        return BuildResult(cached, len(missing), len(keys) - len(missing))
+        objects.update(compilers.map(compile_one, missing, self.jobs))
+        return [objects[key] for key in self.keys], len(missing)
+
+    def compile(
+        self, unit: Unit, folder: Path, compilers: Compilers, *, in_folder: bool = False
+    ) -> Path:
+        """The object file of one unit; `in_folder`: compiled there, where files lie that it
+        names."""
+        return _compile_unit(
+            unit, self.target, self.compiler, folder, self.optimise, compilers, in_folder=in_folder
+        )
+
+    def link(self, objects: Sequence[Path], library: Path, folder: Path) -> None:
+        """Link `objects` to the shared library `library`."""
+        platform = self.target.platform
+        command = [
+            *link_driver(self.compiler),
+            *platform_flags(self.target, self.compiler),
+            *LINK_FLAGS[platform.system],
+            *_name_flags(platform, platform.library.format(self.sources.name)),
+            "-o",
+            str(library),
+            *[str(path) for path in objects],
+            *(("-lm",) if platform.system == "linux" else ()),
+            *(("-lpthread",) if self.target.threads and platform.system == "linux" else ()),
+        ]
+        run_linker(command, folder)
+
+    def archive(self, objects: Sequence[Path], archive: Path, folder: Path) -> None:
+        """Put `objects` into the static library `archive`, under names of their own."""
+        members: list[str] = []
+        for number, path in enumerate(objects):
+            member = folder / f"{self.sources.name}_{number}.o"
+            shutil.copyfile(path, member)
+            members.append(str(member))
+        run_linker([*_archiver(self.compiler), "rcs", str(archive), *members], folder)
+
+
+def run_linker(command: Sequence[str], folder: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise _failure("linker", command, done.stderr, folder)
+
+
+def _name_flags(platform: Platform, name: str) -> tuple[str, ...]:
+    """By which name programs that link with the library ask for it."""
+    match platform.system:
+        case "linux":
+            return (f"-Wl,-soname,{name}",)
+        case "macos":
+            return (f"-Wl,-install_name,@rpath/{name}",)
+        case _:
+            return ()
+
+
+def _archiver(compiler: Compiler) -> tuple[str, ...]:
+    """What makes archives of this compiler's objects."""
+    head, *_ = compiler.command
+    name = Path(head).name
+    if name == "zig":
+        return (head, "ar")
+    beside = str(Path(head).with_name(name.replace("g++", "ar"))) if "g++" in name else ""
+    if beside and shutil.which(beside):
+        return (beside,)
+    if found := shutil.which("ar"):
+        return (found,)
+    raise _unusable(compiler, "has no `ar` beside it, which makes static libraries")
 
 
 def _compile_unit(
@@ -266,13 +427,15 @@ def _compile_unit(
     folder: Path,
     optimise: str,
     compilers: Compilers,
+    *,
+    in_folder: bool = False,
 ) -> Path:
     source = folder / unit.name
     source.write_text(unit.text)
     output = source.with_suffix(".o")
     flags = _unit_flags(unit, target, compiler, optimise)
     command = [*compiler.command, *flags, "-I", str(RUNTIME_DIR), "-c", str(source), "-o"]
-    done = compilers.run([*command, str(output)])
+    done = compilers.run([*command, str(output)], folder if in_folder else None)
     if done.returncode != 0:
         raise _failure("compiler", [*command, str(output)], done.stderr, folder)
     if not output.is_file():
@@ -280,32 +443,11 @@ def _compile_unit(
     return output
 
 
-def _link(
-    sources: Sources, compiler: Compiler, target: Target, folder: Path, objects: Iterable[Path]
-) -> Path:
-    library = folder / f"lib{sources.name}.so"
-    command = [
-        *_link_driver(compiler),
-        *_platform_flags(target, compiler),
-        *_LINK_FLAGS,
-        f"-Wl,-soname,lib{sources.name}.so",
-        "-o",
-        str(library),
-        *[str(path) for path in objects],
-        "-lm",
-        *(("-lpthread",) if target.threads else ()),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise _failure("linker", command, done.stderr, folder)
-    return library
-
-
-def _link_driver(compiler: Compiler) -> tuple[str, ...]:
+def link_driver(compiler: Compiler) -> tuple[str, ...]:
     """The C driver of the same compiler: g++ would add libstdc++, for which nothing here has a
     use."""
     head, *rest = compiler.command
-    if rest == ["c++"] and Path(head).name == "zig":
+    if compiler.is_zig:
         return (head, "cc")
     name = Path(head).name
     for cxx, cc in (("clang++", "clang"), ("g++", "gcc"), ("c++", "cc")):
@@ -317,34 +459,33 @@ def _link_driver(compiler: Compiler) -> tuple[str, ...]:
 
 
 def _unit_flags(unit: Unit, target: Target, compiler: Compiler, optimise: str) -> tuple[str, ...]:
+    common = [*COMMON_FLAGS, *platform_flags(target, compiler)]
+    if target.platform.system == "windows":
+        common = [flag for flag in common if flag not in ELF_FLAGS]
+    common += [f"-D{define}" for define in unit.defines]
     if unit.baseline:
         # The host's code is not worth the optimiser's time.
-        return ("-O1", *_COMMON_FLAGS, *_platform_flags(target, compiler))
-    return (optimise, *_COMMON_FLAGS, *_target_flags(target, compiler))
+        return ("-O1", *common)
+    at = target if unit.isa is None else target.at_level(unit.isa)
+    return (optimise, *common, *_isa_flags(at, compiler))
 
 
-def _target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
-    flags = target.flags
-    if Path(compiler.command[0]).name == "zig":
-        # zig knows the levels as CPUs, and spells them its own way.
-        flags = tuple(f.replace("-march=x86-64-", "-mcpu=x86_64_") for f in flags)
-    return (*_platform_flags(target, compiler), *flags)
+def _isa_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
+    if not compiler.is_zig:
+        return target.flags
+    # zig knows the levels as CPUs, and spells them its own way.
+    return tuple(f.replace("-march=x86-64-", "-mcpu=x86_64_") for f in target.flags)
 
 
-def _platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
-    """The platform, for compilers that build for several; others build for this machine only."""
-    if target.isa == "native":
+def platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
+    """The platform, for compilers that build for several."""
+    if compiler.is_zig:
+        # Without this its checks of undefined behaviour call a runtime that is not linked.
+        checks = ("-fno-sanitize=undefined",)
+        return checks if target.isa == "native" else ("-target", target.triple, *checks)
+    if target.isa == "native" or not compiler.is_clang:
         return ()
-    if Path(compiler.command[0]).name == "zig":
-        return ("-target", target.triple)
-    if not target.triple.startswith(platform.machine()):
-        raise CompileError(
-            "PTC-C005",
-            f"the compiler `{' '.join(compiler.command)}` builds for {platform.machine()}, "
-            f"not for {target.triple}",
-            hint="`pip install ptc[zig]` and set PTC_CXX to its `zig c++`, or to a cross compiler",
-        )
-    return ("--target=" + target.triple,) if compiler.is_clang else ()
+    return ("--target=" + target.triple,)
 
 
 # --- keys ---------------------------------------------------------------------------------------
@@ -353,7 +494,7 @@ def _platform_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
 def _unit_key(unit: Unit, target: Target, compiler: Compiler, optimise: str) -> str:
     flags = _unit_flags(unit, target, compiler, optimise)
     machine = cpu_model() if "-march=native" in flags else ""
-    return _digest(
+    return digest_of(
         "object",
         _without_comments(unit.text),
         json.dumps([*compiler.command, *flags]),
@@ -368,13 +509,18 @@ def _without_comments(text: str) -> str:
     return "\n".join(x for x in text.split("\n") if not x.lstrip().startswith("//"))
 
 
-def _digest(*parts: str) -> str:
+def digest_of(*parts: str) -> str:
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "little"))
         digest.update(encoded)
     return digest.hexdigest()
+
+
+def included_headers(text: str) -> list[str]:
+    """Names of every runtime header that `text` includes, directly or not."""
+    return [line.partition(" ")[0] for line in header_digests(text)]
 
 
 def header_digests(text: str) -> list[str]:

@@ -180,6 +180,21 @@ static void api_set_emit(ptc_session* session, ptc_emit emit, void* user) {
   if (session) session->session.set_emit(emit, user);
 }
 
+static ptc_status api_update_weights(ptc_model*, const char*, char* message, size_t capacity) {
+  if (message && capacity) snprintf(message, capacity, "the weights of a .ptir file are part of it: export the model again");
+  return PTC_E_ARGUMENT;
+}
+
+#if defined(__AVX512F__)
+static const char* const instruction_set = "avx512";
+#elif defined(__AVX2__)
+static const char* const instruction_set = "avx2";
+#elif defined(__aarch64__)
+static const char* const instruction_set = "neon";
+#else
+static const char* const instruction_set = "baseline";
+#endif
+
 static const ptc_api table = {
     PTC_ABI_VERSION,
     sizeof(ptc_api),
@@ -204,6 +219,8 @@ static const ptc_api table = {
     api_reset,
     [](ptc_session*, int64_t**, void* const**) { return PTC_E_ARGUMENT; },
     api_seed,
+    api_update_weights,
+    [] { return instruction_set; },
 };
 
 const ptc_api* ptc_exec_api(void) { return &table; }

@@ -135,6 +135,10 @@ class Model:
         """manifest.json of the file."""
         return json.loads(self.library.ptc_exec_manifest(self.handle))
 
+    def new_session(self) -> LibrarySession:
+        """As the model of a compiled library gives it."""
+        return LibrarySession(self)
+
     def text(self) -> str:
         """The program as the executor prints it."""
         return self.library.ptc_exec_text(self.handle).decode("ascii")

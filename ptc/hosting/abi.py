@@ -97,6 +97,10 @@ STATE = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)),
 )  # fmt: skip
 SEED = ctypes.CFUNCTYPE(ctypes.c_int, _Handle, ctypes.c_uint64)
+UPDATE_WEIGHTS = ctypes.CFUNCTYPE(
+    ctypes.c_int, _Handle, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t
+)
+ISA = ctypes.CFUNCTYPE(ctypes.c_char_p)
 
 
 class Api(ctypes.Structure):
@@ -124,6 +128,8 @@ class Api(ctypes.Structure):
         ("reset", RESET),
         ("state", STATE),
         ("seed", SEED),
+        ("update_weights", UPDATE_WEIGHTS),
+        ("isa", ISA),
     )
 
 

@@ -15,7 +15,7 @@ from ptc.hosting.calls import EntryCalls
 from ptc.hosting.dims import evaluate, shape_text
 from ptc.hosting.effects import Emit, emit_here
 from ptc.hosting.entries import WithEntries
-from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Opened, Session
+from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Opened, Session, update_weights
 from ptc.hosting.manifest import EntryInfo, Manifest, TensorInfo
 from ptc.hosting.results import Results
 from ptc.hosting.slots import LibraryAllocated, Slot, pointers
@@ -58,7 +58,7 @@ class LoadedArtifact(WithEntries["LoadedEntry"]):
     def __init__(self, model: Opened, path: Path, manifest: Manifest) -> None:
         self._model = model
         self.path, self.manifest = path, manifest
-        self._session = Session(model)
+        self._session = model.new_session()
         self.entries = {
             info.name: LoadedEntry(self._session, self.manifest, info)
             for info in self.manifest.entries
@@ -71,6 +71,23 @@ class LoadedArtifact(WithEntries["LoadedEntry"]):
     def raised(self) -> BaseException | None:
         """The exception of the model's own that ended the last run."""
         return self._session.raised
+
+    @property
+    def isa(self) -> str:
+        """What the kernels that run were compiled for: `native`, `avx2`; one of several versions in
+        a library for `+auto`."""
+        return (self._model.api.isa() or b"").decode()
+
+    def update_weights(self, path: str | PathLike[str]) -> None:
+        """The tensors of a .safetensors file in place of the weights, without building again.
+
+        All sessions of the model see them: a run that has begun ends with the weights that it began
+        with, later ones read the new ones. The file must have every parameter and saved buffer
+        under its name, with the types and shapes of the build; else CompileError PTC-R007, and
+        nothing changes. It is mapped: replace it, do not write to it, while the model is in use.
+        Buffers that runs have written keep their values until `reset`.
+        """
+        update_weights(self._model, Path(path).resolve())
 
     def reset(self) -> None:
         """Give the model's mutable state the values it was compiled with."""

@@ -54,8 +54,8 @@ class SharedLibrary:
         return next((s for s in self.sections if s.name == name), None)
 
 
-def inspect_library(path: Path) -> SharedLibrary:
-    """Check that `path` is a complete shared library for this machine.
+def inspect_library(path: Path, *, any_machine: bool = False) -> SharedLibrary:
+    """Check that `path` is a complete shared library, for this machine or with `any_machine` any.
 
     Raises CompileError PTC-R001 (not readable), PTC-R002 (not a library, truncated or damaged),
     PTC-R005 (made for another processor).
@@ -76,7 +76,7 @@ def inspect_library(path: Path) -> SharedLibrary:
         raise _damaged(path, "the file is empty") from None
     except OSError as error:
         raise CompileError("PTC-R001", f"cannot read {path}: {error.strerror}") from None
-    if library.machine != platform.machine():
+    if library.machine != platform.machine() and not any_machine:
         raise CompileError(
             "PTC-R005",
             f"{path} was made for {library.machine}, this machine is {platform.machine()}",

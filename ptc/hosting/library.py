@@ -97,6 +97,8 @@ class Library:
         if not expected:
             return
         weights = self.manifest.weights
+        if weights.storage == "memory":  # constants of the library's, under its seal
+            return
         if weights.storage == "file":
             path = self.path.parent / (weights.file or "")
             if not path.is_file():
@@ -152,6 +154,9 @@ class Model:
     def api(self) -> Any:
         return self.library.api
 
+    def new_session(self) -> Session:
+        return Session(self)
+
 
 class Opened(Protocol):
     """A model that sessions can be made of: its address, and the table of functions that takes
@@ -161,6 +166,17 @@ class Opened(Protocol):
 
     @property
     def api(self) -> Any: ...
+
+    def new_session(self) -> Session: ...
+
+
+def update_weights(model: Opened, path: Path) -> None:
+    """The tensors of a safetensors file in place of the weights. Raises CompileError PTC-R007 and
+    leaves them as they are if the file does not fit."""
+    message = ctypes.create_string_buffer(1024)
+    status = model.api.update_weights(model.handle, str(path).encode(), message, len(message))
+    if status:
+        raise status_error(status, message.value.decode("utf-8", "replace"))
 
 
 class Session:

@@ -88,7 +88,8 @@ class WeightInfo:
 
 @dataclass(frozen=True, slots=True)
 class WeightsInfo:
-    """`storage` is "embedded" or "file"; `file` is a name beside the library."""
+    """`storage` is "embedded" (a section of the library's file), "memory" (its constants) or
+    "file"; `file` is a name beside the library."""
 
     storage: str = "embedded"
     file: str | None = None

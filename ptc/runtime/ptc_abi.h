@@ -114,6 +114,15 @@ typedef struct ptc_api {
   /* What the model draws from torch's own generator goes on as after `torch.manual_seed(seed)`. A new session begins
    * with the seed that torch had when the model was compiled. */
   ptc_status (*seed)(ptc_session *session, uint64_t seed);
+  /* The tensors of a safetensors file in place of the model's weights, from any thread, also while sessions run: a run
+   * that has begun ends with the weights that it began with, every later one reads the new ones. All parameters and
+   * saved buffers must be in the file with the types and shapes that the model was built with, else nothing changes and
+   * PTC_E_IO says why; other tensors in it are not looked at.
+   * Buffers that a session has written keep their values until `reset`. Old weights are freed when no session that read
+   * them is left that has not run again. The file must not be written to while the model is open; replace it. */
+  ptc_status (*update_weights)(ptc_model *model, const char *path, char *message, size_t capacity);
+  /* What the kernels were compiled for: `native`, `avx2`; in a library for several processors the version chosen. */
+  const char *(*isa)(void);
 } ptc_api;
 
 #ifdef __cplusplus

@@ -262,7 +262,7 @@ static __attribute__((noinline)) int call_segment(Control* c, uint32_t program, 
   memset(s->arena, 0xFF, (size_t)s->arena_bytes);
   if (c->run->scratch) memset(c->run->scratch, 0xFF, (size_t)c->run->scratch_bytes);
 #endif
-  const Frame frame = {inputs, outputs, s->weights, s->model->prepared[program], s->arena, sizes};
+  const Frame frame = {inputs, outputs, s->weights, s->set->prepared[program], s->arena, sizes};
   return entry.body(c->run, &frame);
 }
 

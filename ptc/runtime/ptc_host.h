@@ -8,11 +8,11 @@
 #define PTC_HOST_H
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "ptc_abi.h"
 #include "ptc_host_cpu.h"
 #include "ptc_host_prepared.h"
+#include "ptc_host_sets.h"
 #include "ptc_host_spec.h"
 #include "ptc_host_tensors.h"
 #include "ptc_host_weights.h"
@@ -26,76 +26,112 @@ namespace ptc {
 
 static void close_model(ptc_model* model) {
   if (!model) return;
-  for (uint32_t i = 0; model->prepared && i < model_spec.program_count; ++i) {
-    for (int j = 0; model->prepared[i] && j < model_spec.entries[i].prepared_count; ++j)
-      if (model_spec.entries[i].prepared[j].owner < 0) free_prepared(model, &model->prepared[i][j]);
-    free_bytes(model->prepared[i]);
-  }
-  free_bytes(model->prepared);
-  free_bytes(model->weights);
-  if (model->file) munmap(model->file, model->file_bytes);
-  if (model->prepared_file) munmap(model->prepared_file, model->prepared_file_bytes);
+  free_set(model->current);
   if (model->pool) pool_close(model->pool);
   free_bytes(model);
 }
 
-static ptc_status open_model(const ptc_open_options* options, ptc_model** result, char* text, size_t capacity) {
+// What of the options there is: they may come from a program that knows fewer.
+struct OpenOptions {
+  const char* weights = nullptr;
+  const void* const* pointers = nullptr;
+  const char* store = nullptr;
+  int threads = 0;
+
+  explicit OpenOptions(const ptc_open_options* given) {
+    if (!given) return;
+    threads = given->threads;
+    if (given->struct_size >= offsetof(ptc_open_options, weights_path) + sizeof(char*)) weights = given->weights_path;
+    if (given->struct_size >= offsetof(ptc_open_options, prepared_path)) pointers = given->weight_pointers;
+    if (given->struct_size >= sizeof(ptc_open_options)) store = given->prepared_path;
+  }
+};
+
+// The weights that the library has, or those that the options give.
+static ptc_status fill_set(WeightSet* set, Pool* pool, const OpenOptions& options, Message m) {
+  ptc_status status = PTC_OK;
+  const bool own_weights = !options.pointers && !options.weights && !model_spec.weights_file;
+  if (has_prepared() && own_weights && !options.store) status = map_prepared(set, m);
+  if (!status && model_spec.weight_count) {
+    if (options.pointers)
+      memcpy(set->weights, options.pointers, (size_t)model_spec.weight_count * sizeof(void*));
+    else
+      status = load_weights(set, options.weights, false, m);
+  }
+  if (!status && !set->prepared_file.base) {
+    status = options.store && has_prepared() ? store_prepared(set, options.store, m) : place_prepared(set, nullptr, m);
+    if (!status) status = prepare_entries(set, pool, m);
+  }
+  return status;
+}
+
+static ptc_status open_model(const ptc_open_options* given, ptc_model** result, char* text, size_t capacity) {
   const Message m = {text, capacity};
   if (text && capacity) text[0] = 0;
   if (!result) return m.fail(PTC_E_ARGUMENT, "open: the place for the model is null");
   *result = nullptr;
-  if (options && options->struct_size < offsetof(ptc_open_options, weights_path))
-    return m.fail(PTC_E_ARGUMENT, "open: options have struct_size %u", options->struct_size);
+  if (given && given->struct_size < offsetof(ptc_open_options, weights_path))
+    return m.fail(PTC_E_ARGUMENT, "open: options have struct_size %u", given->struct_size);
   for (const char* const* feature = model_spec.cpu_features; *feature; ++feature)
     if (!cpu_has(*feature))
       return m.fail(PTC_E_CPU, "%s was built for CPUs with %s, which this one lacks", model_spec.name, *feature);
   ptc_model* model = (ptc_model*)allocate(sizeof(ptc_model));
   if (!model) return m.fail(PTC_E_MEMORY, "no memory for a model");
   memset((void*)model, 0, sizeof *model);
-  const size_t weights = (size_t)model_spec.weight_count * sizeof(void*);
-  const size_t entries = model_spec.program_count * sizeof(void**);
-  model->weights = (void**)allocate((int64_t)weights);
-  model->prepared = (void***)allocate((int64_t)entries);
+  const OpenOptions options(given);
+  model->pool = pool_open(options.threads);
+  model->current = new_set();
   ptc_status status = PTC_OK;
-  if (!model->weights || !model->prepared) {
-    status = m.fail(PTC_E_MEMORY, "no memory for a model");
-  } else {
-    memset(model->weights, 0, weights);
-    memset(model->prepared, 0, entries);
-  }
-  const bool has_path = options && options->struct_size >= offsetof(ptc_open_options, weights_path) + sizeof(char*);
-  const char* const path = has_path ? options->weights_path : nullptr;
-  const bool has_pointers =
-      options && options->struct_size >= offsetof(ptc_open_options, prepared_path) && options->weight_pointers;
-  const char* const store =
-      options && options->struct_size >= sizeof(ptc_open_options) ? options->prepared_path : nullptr;
-  const bool own_weights = !has_pointers && !path && !model_spec.weights_file;
-  if (!status && has_prepared() && own_weights && !store) status = map_prepared(model, m);
-  if (!status && model_spec.weight_count) {
-    if (has_pointers)
-      memcpy(model->weights, options->weight_pointers, weights);
-    else
-      status = load_weights(model, path, m);
-  }
-  if (!status) model->pool = pool_open(options ? options->threads : 0);
-  if (!status && !model->prepared_file) {
-    status = store && has_prepared() ? store_prepared(model, store, m) : place_prepared(model, nullptr, m);
-    if (!status) status = prepare_entries(model, m);
-  }
+  if (!model->current) status = m.fail(PTC_E_MEMORY, "no memory for a model");
+  if (!status) status = fill_set(model->current, model->pool, options, m);
   if (status) {
     close_model(model);
     return status;
   }
-  // What was packed is not read again; the pages come back from the file if it is.
-  if (model->file) madvise(model->file, model->file_bytes, MADV_DONTNEED);
+  drop_pages(model->current);
   *result = model;
+  return PTC_OK;
+}
+
+// A file's weights in place of those that the model has; runs that have begun keep theirs.
+static ptc_status update_weights(ptc_model* model, const char* path, char* text, size_t capacity) {
+  const Message m = {text, capacity};
+  if (text && capacity) text[0] = 0;
+  if (!model || !path) return m.fail(PTC_E_ARGUMENT, "update_weights: the model or the path is null");
+  WeightSet* set = new_set();
+  if (!set) return m.fail(PTC_E_MEMORY, "no memory for new weights");
+  ptc_status status = load_weights(set, path, true, m);
+  if (!status) {
+    WeightSet* current = take(model);
+    status = keep_constants(set, current, path, m);
+    give_back(model, current);
+  }
+  if (!status) status = place_prepared(set, nullptr, m);
+  if (!status) status = prepare_entries(set, model->pool, m);
+  if (status) {
+    free_set(set);
+    return status;
+  }
+  drop_pages(set);
+  give_back(model, exchange_current(model, set));
   return PTC_OK;
 }
 
 // --- sessions -----------------------------------------------------------------------------------------
 
+// The model's current weights in place of those that the session's last run read. What the session wrote stays.
+static void take_current(ptc_session* session) {
+  WeightSet* set = take(session->model);
+  if (set == session->set) return give_back(session->model, set);
+  give_back(session->model, session->set);
+  session->set = set;
+  for (int i = 0; i < model_spec.weight_count; ++i)
+    if (!model_spec.weights[i].is_written) session->weights[i] = set->weights[i];
+}
+
 static void free_session(ptc_session* session) {
   if (!session) return;
+  give_back(session->model, session->set);
   if (session->weights)
     for (int i = 0; i < model_spec.weight_count; ++i)
       if (model_spec.weights[i].is_written) free_bytes(session->weights[i]);
@@ -117,9 +153,10 @@ static void free_session(ptc_session* session) {
 
 static ptc_status reset_session(ptc_session* session) {
   if (!session) return PTC_E_ARGUMENT;
+  take_current(session);
   for (int i = 0; i < model_spec.weight_count; ++i) {
     const WeightSpec& spec = model_spec.weights[i];
-    if (spec.is_written) memcpy(session->weights[i], session->model->weights[i], (size_t)spec.bytes);
+    if (spec.is_written) memcpy(session->weights[i], session->set->weights[i], (size_t)spec.bytes);
   }
   for (int i = 0; i < model_spec.state_count; ++i) session->state[i] = model_spec.states[i].initial;
   if (model_spec.free_memory) model_spec.free_memory(session);
@@ -147,17 +184,18 @@ static ptc_status new_session(ptc_model* model, ptc_session** result) {
   if (!session) return PTC_E_MEMORY;
   memset((void*)session, 0, sizeof *session);
   session->model = model;
+  session->set = take(model);
   session->run.pool = model->pool;
   session->run.message = "";
   const size_t bytes = (size_t)model_spec.weight_count * sizeof(void*);
   session->weights = (void**)allocate((int64_t)bytes);
   bool good = session->weights != nullptr;
-  if (good) memcpy(session->weights, model->weights, bytes);
+  if (good) memcpy(session->weights, session->set->weights, bytes);
   for (int i = 0; i < model_spec.weight_count; ++i) {
     const WeightSpec& spec = model_spec.weights[i];
     if (!spec.is_written || !session->weights) continue;
     void* copy = good ? allocate(spec.bytes) : nullptr;
-    if (copy) memcpy(copy, model->weights[i], (size_t)spec.bytes);
+    if (copy) memcpy(copy, session->set->weights[i], (size_t)spec.bytes);
     good = copy != nullptr;
     session->weights[i] = copy;
   }
@@ -179,7 +217,7 @@ static ptc_status run_frame(ptc_session* session, uint32_t index, void* const* i
   const int64_t bytes = entry.arena_bytes(sizes);
   if (!reserve_arena(session, bytes))
     return m.fail(PTC_E_MEMORY, "no memory for an arena of %lld bytes", (long long)bytes);
-  const Frame frame = {inputs, outputs, session->weights, session->model->prepared[index], session->arena, sizes};
+  const Frame frame = {inputs, outputs, session->weights, session->set->prepared[index], session->arena, sizes};
 #ifdef PTC_POISON  // tests: what a run reads, it must have written
   memset(session->arena, 0xFF, (size_t)session->arena_bytes);
   if (session->run.scratch) memset(session->run.scratch, 0xFF, (size_t)session->run.scratch_bytes);
@@ -218,6 +256,7 @@ static ptc_status run_checked(ptc_session* session, uint32_t index, DLTensor* co
   const Message m = {session->error, sizeof session->error};
   if (index >= model_spec.entry_count)
     return m.fail(PTC_E_ARGUMENT, "no entry %u, there are %u", index, model_spec.entry_count);
+  take_current(session);
   const EntrySpec& entry = model_spec.entries[index];
   if (input_count != (size_t)entry.input_count || output_count != (size_t)entry.output_count)
     return m.fail(PTC_E_ARGUMENT, "%s takes %d inputs and gives %d outputs, got %d and %d", entry.name,
@@ -265,6 +304,7 @@ static ptc_status run_raw(ptc_session* session, uint32_t index, void* const* poi
   if (!session || index >= model_spec.entry_count || model_spec.entries[index].control) return PTC_E_ARGUMENT;
   session->error[0] = 0;
   session->exception_type = "";
+  take_current(session);
   const EntrySpec& entry = model_spec.entries[index];
   return run_frame(session, index, pointers, pointers + entry.raw_input_count, sizes);
 }
@@ -313,6 +353,8 @@ const ptc_api api_table = {
       return PTC_OK;
     },
     seed_session,
+    update_weights,
+    [] { return model_spec.isa; },
 };
 
 }  // namespace ptc

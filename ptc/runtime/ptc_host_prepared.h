@@ -5,15 +5,11 @@
 #ifndef PTC_HOST_PREPARED_H
 #define PTC_HOST_PREPARED_H
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "ptc_abi.h"
+#include "ptc_host_files.h"
 #include "ptc_host_spec.h"
 #include "ptc_host_weights.h"
 #include "ptc_kernel.h"
@@ -52,18 +48,18 @@ static bool has_prepared() {
 }
 
 // Tables of blocks, the kept ones at their places behind `head`, or null.
-static ptc_status place_prepared(ptc_model* model, char* head, Message m) {
+static ptc_status place_prepared(WeightSet* set, char* head, Message m) {
   char* at = head + sizeof(PreparedHead);
   for (uint32_t i = 0; i < model_spec.program_count; ++i) {
     const EntrySpec& entry = model_spec.entries[i];
     const size_t table = (size_t)entry.prepared_count * sizeof(void*);
     void** blocks = (void**)allocate((int64_t)table);
-    model->prepared[i] = blocks;
+    set->prepared[i] = blocks;
     if (!blocks) return m.fail(PTC_E_MEMORY, "no memory for a model");
     memset(blocks, 0, table);
     for (int j = 0; head && j < entry.prepared_count; ++j) {
       const PreparedSpec& spec = entry.prepared[j];
-      if (spec.owner >= 0) blocks[j] = model->prepared[spec.owner][spec.place];
+      if (spec.owner >= 0) blocks[j] = set->prepared[spec.owner][spec.place];
       if (!spec.is_kept || spec.owner >= 0) continue;
       blocks[j] = at;
       at += (prepared_bytes(spec) + 63) / 64 * 64;
@@ -72,26 +68,23 @@ static ptc_status place_prepared(ptc_model* model, char* head, Message m) {
   return PTC_OK;
 }
 
-// Map what the builder stored in this library; leaves `prepared_file` null where it stored nothing.
-static ptc_status map_prepared(ptc_model* model, Message m) {
-  char path[4352];
-  if (!own_path(path, 4096)) return m.fail(PTC_E_IO, "cannot find the library's own file");
-  Mapping whole;
+#if defined(PTC_OWN_SECTIONS)
+
+// Map what the builder stored in this library; leaves `prepared_file` empty where it stored nothing.
+static ptc_status map_prepared(WeightSet* set, Message m) {
   const char* content = nullptr;
   size_t bytes = 0;
-  ptc_status status = map_file(path, ".ptc_prepared", true, &whole, &content, &bytes, m);
-  if (status || !whole.base) return status;
-  model->prepared_file = whole.base;
-  model->prepared_file_bytes = whole.bytes;
+  ptc_status status = map_own_section(".ptc_prepared", true, &set->prepared_file, &content, &bytes, m);
+  if (status || !set->prepared_file.base) return status;
   const PreparedHead expected = prepared_head();
   if (bytes < sizeof expected || memcmp(content, &expected, offsetof(PreparedHead, digest)) != 0 ||
       bytes < expected.bytes)
-    return m.fail(PTC_E_IO, "the prepared weights in %s are not this library's", path);
-  return place_prepared(model, (char*)content, m);
+    return m.fail(PTC_E_IO, "the prepared weights of %s are not this library's", model_spec.name);
+  return place_prepared(set, (char*)content, m);
 }
 
 // Room for the prepared weights at the end of `path`, from a page's start on: they are computed there.
-static ptc_status store_prepared(ptc_model* model, const char* path, Message m) {
+static ptc_status store_prepared(WeightSet* set, const char* path, Message m) {
   const PreparedHead head = prepared_head();
   const off_t page = (off_t)sysconf(_SC_PAGESIZE);
   const int file = open(path, O_RDWR | O_CLOEXEC);
@@ -105,35 +98,44 @@ static ptc_status store_prepared(ptc_model* model, const char* path, Message m) 
     if (base == MAP_FAILED) {
       error = errno;
     } else {
-      model->prepared_file = (char*)base;
-      model->prepared_file_bytes = head.bytes;
+      set->prepared_file = Mapping{(char*)base, head.bytes};
       memcpy(base, &head, sizeof head);
     }
   }
   if (file >= 0) close(file);
   if (error) return m.fail(PTC_E_IO, "cannot write the prepared weights to %s: %s", path, strerror(error));
-  return place_prepared(model, model->prepared_file, m);
+  return place_prepared(set, set->prepared_file.base, m);
 }
 
+#else
+
+static ptc_status map_prepared(WeightSet*, Message) { return PTC_OK; }
+
+static ptc_status store_prepared(WeightSet*, const char* path, Message m) {
+  return m.fail(PTC_E_ARGUMENT, "this platform stores no prepared weights, %s stays as it is", path);
+}
+
+#endif
+
 // Free a block unless it lies in the mapped file.
-static void free_prepared(ptc_model* model, void** block) {
-  const uintptr_t at = (uintptr_t)*block, base = (uintptr_t)model->prepared_file;
-  if (!base || at < base || at - base >= model->prepared_file_bytes) free_bytes(*block);
+static void free_prepared(WeightSet* set, void** block) {
+  const uintptr_t at = (uintptr_t)*block, base = (uintptr_t)set->prepared_file.base;
+  if (!base || at < base || at - base >= set->prepared_file.bytes) free_bytes(*block);
   *block = nullptr;
 }
 
 // Everything that follows from the weights alone: packed and folded weights of each entry. Blocks that have
 // no place yet are allocated; those that only `prepare` reads are freed again.
-static ptc_status prepare_entries(ptc_model* model, Message m) {
+static ptc_status prepare_entries(WeightSet* set, Pool* pool, Message m) {
   Run run;
-  run.pool = model->pool;
+  run.pool = pool;
   ptc_status status = PTC_OK;
   for (uint32_t i = 0; i < model_spec.program_count && !status; ++i) {
     const EntrySpec& entry = model_spec.entries[i];
-    void** blocks = model->prepared[i];
+    void** blocks = set->prepared[i];
     for (int j = 0; j < entry.prepared_count && !status; ++j) {
       const PreparedSpec& spec = entry.prepared[j];
-      if (spec.owner >= 0) blocks[j] = model->prepared[spec.owner][spec.place];
+      if (spec.owner >= 0) blocks[j] = set->prepared[spec.owner][spec.place];
       if (blocks[j]) continue;
       const int64_t bytes = prepared_bytes(spec);
       blocks[j] = allocate(bytes);
@@ -141,7 +143,7 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
     }
     char* arena = status || !entry.prepare ? nullptr : allocate(entry.prepare_arena_bytes);
     if (arena) {
-      const Frame frame = {nullptr, nullptr, model->weights, blocks, arena, nullptr};
+      const Frame frame = {nullptr, nullptr, set->weights, blocks, arena, nullptr};
       status = (ptc_status)entry.prepare(&run, &frame);
       if (status) m.fail(status, "cannot prepare the weights: %s", run.message);
       free_bytes(arena);
@@ -149,7 +151,7 @@ static ptc_status prepare_entries(ptc_model* model, Message m) {
       status = m.fail(PTC_E_MEMORY, "no memory to prepare the weights");
     }
     for (int j = 0; j < entry.prepared_count; ++j)
-      if (!entry.prepared[j].is_kept && entry.prepared[j].owner < 0) free_prepared(model, &blocks[j]);
+      if (!entry.prepared[j].is_kept && entry.prepared[j].owner < 0) free_prepared(set, &blocks[j]);
   }
   run.forget_all();
   free_bytes(run.scratch);

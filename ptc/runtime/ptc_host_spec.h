@@ -12,6 +12,15 @@
 #include "ptc_abi.h"
 #include "ptc_kernel.h"
 
+// What other programs call.
+#if !defined(PTC_EXPORT)
+#if defined(_WIN32)
+#define PTC_EXPORT __declspec(dllexport)
+#else
+#define PTC_EXPORT __attribute__((visibility("default")))
+#endif
+#endif
+
 namespace ptc {
 
 struct Block;
@@ -96,6 +105,7 @@ struct WeightSpec {
   int64_t bytes;
   bool is_written;  // by an entry: sessions get their own copy
   bool is_kept;     // read by a run, not by `prepare` alone
+  bool is_saved;    // in files of the model's weights; else a constant of its code
   int rank;
   int64_t dims[8];  // the first ones of a tensor that has more
 };
@@ -109,12 +119,32 @@ struct ModelSpec {
   int32_t weight_count;
   const WeightSpec* weights;
   const char* weights_file;         // null: embedded in the library
+  const char* image;                // embedded in its memory, up to `image_end`; null: in a section of its file
+  const char* image_end;
+  const char* isa;                  // what the kernels were compiled for
   const char* const* cpu_features;  // names of what the code needs, null at the end
   int32_t state_count;
   const StateSpec* states;
   void (*free_memory)(ptc_session* session);  // of programs with control flow; null: there are none
   int32_t kept_count;  // tensors, strings and lists that persist
   const uint8_t* kept_kinds;  // KeptKind of each
+};
+
+// Pages of a file.
+struct Mapping {
+  char* base = nullptr;
+  size_t bytes = 0;
+};
+
+// A model's weights at one time, and all that was computed from them. It never changes once sessions see it: new
+// weights are another set. The model and sessions own it together; the last one frees it.
+struct WeightSet {
+  int64_t owners;
+  Mapping file;  // mapped weights
+  void** weights;
+  void** constants;  // copies of what a file of new weights lacks, null where there are none
+  void*** prepared;  // the blocks of each entry: in the mapped file, or allocated
+  Mapping prepared_file;
 };
 
 // What the library at hand is; defined by its host unit.
@@ -127,21 +157,18 @@ PTC_HIDDEN extern const ptc_api api_table;
 
 struct ptc_model {
   ptc::Pool* pool;
-  char* file;  // mapped weights
-  size_t file_bytes;
-  void** weights;
-  void*** prepared;  // the blocks of each entry: in the mapped file, or allocated
-  char* prepared_file;
-  size_t prepared_file_bytes;
+  bool locked;              // atomic, for `current` and every set's `owners`
+  ptc::WeightSet* current;  // what sessions take at their next run
 };
 
 struct ptc_session {
   ptc_model* model;
+  ptc::WeightSet* set;  // what the last run read
   ptc::Run run;
   char* arena;
   int64_t arena_bytes;
   size_t peak;
-  void** weights;  // the model's, with the session's own copies in place of those written
+  void** weights;  // the set's, with the session's own copies in place of those written
   ptc::Block* blocks;
   char error[512];
   // Of programs with control flow: memory of their tensors, Python numbers that persist, which of the possible

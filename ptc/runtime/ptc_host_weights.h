@@ -1,113 +1,17 @@
-// Weights mapped from the library's own file or from a safetensors file.
+// Weights in the library itself, mapped from its own file or from a safetensors file.
 //
-// Owns the search for that file, the section inside a library and the reading of safetensors' header. Fills
-// `ptc_model::weights`; what becomes of them is not known here.
+// Owns where a model's weights lie and the reading of safetensors' header. Fills `WeightSet::weights`; what becomes of
+// them is not known here.
 #ifndef PTC_HOST_WEIGHTS_H
 #define PTC_HOST_WEIGHTS_H
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "ptc_host_files.h"
 #include "ptc_host_spec.h"
 
 namespace ptc {
-
-struct Mapping {
-  char* base = nullptr;
-  size_t bytes = 0;
-};
-
-static bool read_at(int file, void* to, size_t bytes, off_t offset) {
-  return pread(file, to, bytes, offset) == (ssize_t)bytes;
-}
-
-// Where this library was loaded from: as the loader says, else as the kernel does.
-static bool own_path(char* path, size_t capacity) {
-  Dl_info info;
-  if (dladdr((void*)&model_spec, &info) && info.dli_fname && access(info.dli_fname, R_OK) == 0) {
-    snprintf(path, capacity, "%s", info.dli_fname);
-    return true;
-  }
-  FILE* maps = fopen("/proc/self/maps", "r");
-  if (!maps) return false;
-  char line[4608];
-  bool found = false;
-  while (!found && fgets(line, sizeof line, maps)) {
-    unsigned long low, high;
-    int name = 0;
-    if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &low, &high, &name) < 2 || !name) continue;
-    if ((unsigned long)&model_spec < low || (unsigned long)&model_spec >= high) continue;
-    line[strcspn(line, "\n")] = 0;
-    snprintf(path, capacity, "%s", line + name);
-    found = true;
-  }
-  fclose(maps);
-  return found;
-}
-
-// A section of an ELF file: its place in the file; without it, `bytes` is -1.
-static ptc_status find_section(int file, const char* path, const char* wanted, off_t size, off_t* offset,
-                               int64_t* bytes, Message m) {
-  *bytes = -1;
-  Elf64_Ehdr head;
-  if (!read_at(file, &head, sizeof head, 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-      head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr))
-    return m.fail(PTC_E_IO, "%s is not the library that was loaded", path);
-  Elf64_Shdr names;
-  if (!read_at(file, &names, sizeof names, (off_t)(head.e_shoff + (Elf64_Off)head.e_shstrndx * sizeof names)))
-    return m.fail(PTC_E_IO, "%s is truncated: its section table is missing", path);
-  for (int i = 0; i < head.e_shnum; ++i) {
-    Elf64_Shdr section;
-    char name[16] = {};
-    if (!read_at(file, &section, sizeof section, (off_t)(head.e_shoff + (Elf64_Off)i * sizeof section)))
-      return m.fail(PTC_E_IO, "%s is truncated: its section table is cut short", path);
-    if (pread(file, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) <= 0) continue;
-    if (strcmp(name, wanted) != 0) continue;
-    if (section.sh_offset > (Elf64_Off)size || section.sh_size > (Elf64_Off)size - section.sh_offset)
-      return m.fail(PTC_E_IO, "%s is truncated: its weights are cut short", path);
-    *offset = (off_t)section.sh_offset;
-    *bytes = (int64_t)section.sh_size;
-    return PTC_OK;
-  }
-  return PTC_OK;
-}
-
-// Map a whole file, or a section of a library; a section that is not there is an error or an empty mapping.
-static ptc_status map_file(const char* path, const char* section, bool is_optional, Mapping* whole,
-                           const char** content, size_t* bytes, Message m) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return m.fail(PTC_E_IO, "cannot open the weights %s: %s", path, strerror(errno));
-  struct stat info;
-  off_t offset = 0;
-  int64_t size = 0;
-  ptc_status status = PTC_OK;
-  if (fstat(file, &info) != 0) status = m.fail(PTC_E_IO, "cannot read %s: %s", path, strerror(errno));
-  else size = (int64_t)info.st_size;
-  if (!status && section) status = find_section(file, path, section, info.st_size, &offset, &size, m);
-  if (!status && size < 0 && !is_optional) status = m.fail(PTC_E_IO, "%s has no section %s", path, section);
-  if (!status && size >= 0) {
-    const off_t page = (off_t)sysconf(_SC_PAGESIZE), start = offset / page * page;
-    *bytes = (size_t)size;
-    whole->bytes = *bytes + (size_t)(offset - start);
-    void* base = mmap(nullptr, whole->bytes ? whole->bytes : 1, PROT_READ, MAP_PRIVATE, file, start);
-    if (base == MAP_FAILED) {
-      status = m.fail(PTC_E_IO, "cannot map the weights in %s: %s", path, strerror(errno));
-      whole->bytes = 0;
-    } else {
-      whole->base = (char*)base;
-      *content = whole->base + (offset - start);
-    }
-  }
-  close(file);
-  return status;
-}
 
 // A reader of the JSON header of a safetensors file: objects of strings, numbers, arrays of numbers.
 struct Json {
@@ -171,9 +75,10 @@ static bool same_text(const char* expected, const char* text, size_t length) {
   return strlen(expected) == length && memcmp(expected, text, length) == 0;
 }
 
-// Find every weight of the model in a safetensors image; `kept_only`: every one that a run reads.
-static ptc_status read_index(const char* path, const char* image, size_t bytes, bool kept_only, void** weights,
-                             Message m) {
+// Find every weight of the model in a safetensors image; `kept_only`: every one that a run reads; `saved_only`: every
+// one that files of weights have.
+static ptc_status read_index(const char* path, const char* image, size_t bytes, bool kept_only, bool saved_only,
+                             void** weights, Message m) {
   uint64_t header = 0;
   if (bytes >= 8) memcpy(&header, image, 8);
   if (bytes < 8 || header > bytes - 8)
@@ -222,35 +127,48 @@ static ptc_status read_index(const char* path, const char* image, size_t bytes, 
     more = json.take(',');
     if (!more && !json.take('}')) return m.fail(broken, "the weights in %s have a malformed header", path);
   }
-  for (int i = 0; i < model_spec.weight_count; ++i)
-    if (!weights[i] && model_spec.weights[i].bytes && (model_spec.weights[i].is_kept || !kept_only))
-      return m.fail(broken, "the weights in %s lack %s", path, model_spec.weights[i].key);
+  for (int i = 0; i < model_spec.weight_count; ++i) {
+    const WeightSpec& spec = model_spec.weights[i];
+    if (!weights[i] && spec.bytes && (spec.is_kept || !kept_only) && (spec.is_saved || !saved_only))
+      return m.fail(broken, "the weights in %s lack %s", path, spec.key);
+  }
   return PTC_OK;
 }
 
-static ptc_status load_weights(ptc_model* model, const char* given, Message m) {
+// Fill `set` from the file `given`, or without one from where the library has its weights. `set->prepared_file`: the
+// library has prepared ones too, and may lack what only they were made of.
+static ptc_status load_weights(WeightSet* set, const char* given, bool saved_only, Message m) {
   char path[4352];
-  const bool embedded = !given && !model_spec.weights_file;
-  if (given) {
-    snprintf(path, sizeof path, "%s", given);
-  } else {
-    if (!own_path(path, 4096)) return m.fail(PTC_E_IO, "cannot find the library's own file");
-    if (!embedded) {
-      char* slash = strrchr(path, '/');
-      char* name = slash ? slash + 1 : path;
-      snprintf(name, sizeof path - (size_t)(name - path), "%s", model_spec.weights_file);
-    }
-  }
   Mapping whole;
   const char* image = nullptr;
   size_t bytes = 0;
-  ptc_status status = map_file(path, embedded ? ".ptc_weights" : nullptr, false, &whole, &image, &bytes, m);
-  model->file = whole.base;
-  model->file_bytes = whole.bytes;
-  const bool kept_only = embedded && model->prepared_file;
-  return status ? status : read_index(path, image, bytes, kept_only, model->weights, m);
+  ptc_status status = PTC_OK;
+  const bool embedded = !given && !model_spec.weights_file;
+  snprintf(path, sizeof path, "%s", given ? given : model_spec.name);
+  if (embedded && model_spec.image) {
+    image = model_spec.image;
+    bytes = (size_t)(model_spec.image_end - image);
+  } else if (embedded) {
+#if defined(PTC_OWN_SECTIONS)
+    status = map_own_section(".ptc_weights", false, &whole, &image, &bytes, m);
+#else
+    status = m.fail(PTC_E_IO, "the library has no weights");
+#endif
+  } else {
+    if (!given) {
+      if (!own_path(path, 4096)) return m.fail(PTC_E_IO, "cannot find the library's own file");
+      char* slash = last_separator(path);
+      char* name = slash ? slash + 1 : path;
+      snprintf(name, sizeof path - (size_t)(name - path), "%s", model_spec.weights_file);
+    }
+    status = map_whole(path, &whole, m);
+    image = whole.base;
+    bytes = whole.bytes;
+  }
+  set->file = whole;
+  const bool kept_only = embedded && set->prepared_file.base;
+  return status ? status : read_index(path, image, bytes, kept_only, saved_only, set->weights, m);
 }
-
 
 }  // namespace ptc
 

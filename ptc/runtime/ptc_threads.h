@@ -53,10 +53,9 @@ template <class F> inline void parallel_for(Pool* pool, int64_t n, int64_t grain
 
 #if defined(PTC_THREADS_IMPLEMENTATION)
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "ptc_threads_system.h"
 
 namespace ptc {
 
@@ -65,9 +64,9 @@ struct Pool {
   int started;  // helper threads that run
   bool stopping;
   bool cancelled;        // atomic
-  pthread_mutex_t turn;  // one pool_run at a time
-  pthread_mutex_t lock;
-  pthread_cond_t work, done;
+  detail::Lock turn;     // one pool_run at a time
+  detail::Lock lock;
+  detail::Condition work, done;
   // The current call, set under `lock`; `call` counts calls so that a helper joins each one once.
   uint64_t call;
   RangeFn fn;
@@ -77,12 +76,12 @@ struct Pool {
   int active;    // helpers in the current call; written under `lock`
   bool open;     // whether helpers may still join it
   Pool* link;    // all pools of this library, for fork
-  pthread_t ids[1];
+  detail::Thread ids[1];
 };
 
 namespace detail {
 
-static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static Lock pools_lock = PTC_LOCK_INITIALIZER;
 static Pool* pools = nullptr;
 static bool fork_handler = false;
 static __thread bool inside_pool = false;
@@ -93,15 +92,15 @@ struct HelperStart {
 };
 
 static void reset_locks(Pool* pool) {
-  pthread_mutex_init(&pool->turn, nullptr);
-  pthread_mutex_init(&pool->lock, nullptr);
-  pthread_cond_init(&pool->work, nullptr);
-  pthread_cond_init(&pool->done, nullptr);
+  lock_init(&pool->turn);
+  lock_init(&pool->lock);
+  condition_init(&pool->work);
+  condition_init(&pool->done);
 }
 
 // A forked child has none of the helpers, and locks in whatever state they were.
 static void after_fork() {
-  pthread_mutex_init(&pools_lock, nullptr);
+  lock_init(&pools_lock);
   inside_pool = false;
   for (Pool* pool = pools; pool; pool = pool->link) {
     reset_locks(pool);
@@ -130,87 +129,84 @@ static inline void spin_pause() {
 // Kernels of a model follow each other within microseconds: look for the next one before sleeping.
 constexpr int kSpins = 2000;
 
-static void* helper(void* argument) {
-  HelperStart start = *(HelperStart*)argument;
+static void helper(void* argument) {
+  const HelperStart start = *(HelperStart*)argument;
   free(argument);
   Pool* pool = start.pool;
   uint64_t seen = 0;
   for (;;) {
     for (int i = 0; i < kSpins && __atomic_load_n(&pool->call, __ATOMIC_ACQUIRE) == seen; ++i)
       spin_pause();
-    pthread_mutex_lock(&pool->lock);
-    while (pool->call == seen && !pool->stopping) pthread_cond_wait(&pool->work, &pool->lock);
+    lock_take(&pool->lock);
+    while (pool->call == seen && !pool->stopping) condition_wait(&pool->work, &pool->lock);
     seen = pool->call;
     const bool stop = pool->stopping, joined = pool->open && !stop;
     if (joined) __atomic_add_fetch(&pool->active, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&pool->lock);
-    if (stop) return nullptr;
+    lock_release(&pool->lock);
+    if (stop) return;
     if (!joined) continue;  // woken too late, the others have done it all
     take_blocks(pool, start.worker);
-    pthread_mutex_lock(&pool->lock);
+    lock_take(&pool->lock);
     if (__atomic_sub_fetch(&pool->active, 1, __ATOMIC_RELEASE) == 0)
-      pthread_cond_signal(&pool->done);
-    pthread_mutex_unlock(&pool->lock);
+      condition_wake_all(&pool->done);
+    lock_release(&pool->lock);
   }
 }
 
-// Starts missing helpers, signals blocked: those are the application's business. Fewer than wanted
-// is fine.
+// Starts missing helpers. Fewer than wanted is fine.
 static void start_helpers(Pool* pool) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
+  (void)blocked;
   pool->call = 0;
   while (pool->started < pool->threads - 1) {
     HelperStart* start = (HelperStart*)malloc(sizeof(HelperStart));
     if (!start) break;
     *start = {pool, pool->started + 1};
-    if (pthread_create(&pool->ids[pool->started], nullptr, helper, start) != 0) {
+    if (!thread_start(&pool->ids[pool->started], helper, start)) {
       free(start);
       break;
     }
     ++pool->started;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace detail
 
 Pool* pool_open(int threads) {
-  if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (threads <= 0) threads = detail::processor_count();
   if (threads < 1) threads = 1;
-  Pool* pool = (Pool*)calloc(1, sizeof(Pool) + sizeof(pthread_t) * (size_t)threads);
+  Pool* pool = (Pool*)calloc(1, sizeof(Pool) + sizeof(detail::Thread) * (size_t)threads);
   if (!pool) return nullptr;
   pool->threads = threads;
   detail::reset_locks(pool);
-  pthread_mutex_lock(&detail::pools_lock);
+  detail::lock_take(&detail::pools_lock);
   if (!detail::fork_handler)
-    detail::fork_handler = pthread_atfork(nullptr, nullptr, detail::after_fork) == 0;
+    detail::fork_handler = detail::call_after_fork(detail::after_fork);
   pool->link = detail::pools;
   detail::pools = pool;
-  pthread_mutex_unlock(&detail::pools_lock);
+  detail::lock_release(&detail::pools_lock);
   return pool;
 }
 
 void pool_close(Pool* pool) {
   if (!pool) return;
-  pthread_mutex_lock(&detail::pools_lock);
+  detail::lock_take(&detail::pools_lock);
   for (Pool** at = &detail::pools; *at; at = &(*at)->link)
     if (*at == pool) {
       *at = pool->link;
       break;
     }
-  pthread_mutex_unlock(&detail::pools_lock);
-  pthread_mutex_lock(&pool->lock);
+  detail::lock_release(&detail::pools_lock);
+  detail::lock_take(&pool->lock);
   pool->stopping = true;
   __atomic_add_fetch(&pool->call, 1, __ATOMIC_RELEASE);
-  pthread_cond_broadcast(&pool->work);
-  pthread_mutex_unlock(&pool->lock);
-  for (int i = 0; i < pool->started; ++i) pthread_join(pool->ids[i], nullptr);
-  pthread_cond_destroy(&pool->work);
-  pthread_cond_destroy(&pool->done);
-  pthread_mutex_destroy(&pool->lock);
-  pthread_mutex_destroy(&pool->turn);
+  detail::condition_wake_all(&pool->work);
+  detail::lock_release(&pool->lock);
+  for (int i = 0; i < pool->started; ++i) detail::thread_join(pool->ids[i]);
+  detail::condition_destroy(&pool->work);
+  detail::condition_destroy(&pool->done);
+  detail::lock_destroy(&pool->lock);
+  detail::lock_destroy(&pool->turn);
   free(pool);
 }
 
@@ -222,8 +218,8 @@ void pool_run(Pool* pool, int64_t n, int64_t grain, RangeFn fn, void* context) {
     if (!pool_cancelled(pool)) fn(context, 0, n, 0);
     return;
   }
-  pthread_mutex_lock(&pool->turn);
-  pthread_mutex_lock(&pool->lock);
+  detail::lock_take(&pool->turn);
+  detail::lock_take(&pool->lock);
   if (pool->started < pool->threads - 1 && pool->started == 0) detail::start_helpers(pool);
   int64_t blocks = 4 * (int64_t)(pool->started + 1);
   int64_t block = (n + blocks - 1) / blocks;
@@ -235,19 +231,19 @@ void pool_run(Pool* pool, int64_t n, int64_t grain, RangeFn fn, void* context) {
   pool->active = 0;
   pool->open = true;
   __atomic_add_fetch(&pool->call, 1, __ATOMIC_RELEASE);
-  pthread_cond_broadcast(&pool->work);
-  pthread_mutex_unlock(&pool->lock);
+  detail::condition_wake_all(&pool->work);
+  detail::lock_release(&pool->lock);
   detail::take_blocks(pool, 0);
   // No block is left: whoever has not joined need not, the others are waited for.
-  pthread_mutex_lock(&pool->lock);
+  detail::lock_take(&pool->lock);
   pool->open = false;
-  pthread_mutex_unlock(&pool->lock);
+  detail::lock_release(&pool->lock);
   for (int i = 0; i < detail::kSpins && __atomic_load_n(&pool->active, __ATOMIC_ACQUIRE); ++i)
     detail::spin_pause();
-  pthread_mutex_lock(&pool->lock);
-  while (pool->active) pthread_cond_wait(&pool->done, &pool->lock);
-  pthread_mutex_unlock(&pool->lock);
-  pthread_mutex_unlock(&pool->turn);
+  detail::lock_take(&pool->lock);
+  while (pool->active) detail::condition_wait(&pool->done, &pool->lock);
+  detail::lock_release(&pool->lock);
+  detail::lock_release(&pool->turn);
 }
 
 void pool_cancel(Pool* pool) {

@@ -20,6 +20,7 @@ from ptc.support.diagnostics import CompileError
 UNWRITABLE = "PTC-R030"
 #: What a file holds: its bytes, or a finished file to move there.
 Content = bytes | Path
+_EXECUTABLE = (".so", ".dylib", ".dll")
 
 
 def is_folder(output: str | Path) -> bool:
@@ -108,7 +109,7 @@ def _stage(path: Path, content: Content) -> Path:
         if isinstance(content, Path):
             _move(content, temporary)
         # mkstemp makes files that only their owner may read.
-        temporary.chmod(0o755 if path.suffix == ".so" else 0o644)
+        temporary.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -114,7 +114,7 @@ def test_a_disk_that_refuses_while_packing(tmp_path: Path, monkeypatch: pytest.M
         del staged
         return store(built, name, weights, Path("/dev/full"), **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("ptc.pipeline.store_prepared", refuse)
+    monkeypatch.setattr("ptc.artifact.staging.store_prepared", refuse)
     with pytest.raises(CompileError) as caught:
         ptc.build(net(0), (IDS,), output=tmp_path / "new" / "libnet.so")
     assert caught.value.code == "PTC-R030" and "new/libnet.so: " in str(caught.value)

@@ -202,6 +202,6 @@ def test_other_platforms_with_zig(tmp_path: Path, target: str) -> None:
 
 
 def test_another_platform_without_a_compiler_for_it(tmp_path: Path) -> None:
-    with pytest.raises(CompileError) as error:
+    with settings.overridden(compiler="g++"), pytest.raises(CompileError) as error:
         toolchain.build(sources(), parse_target("aarch64-linux-gnu"), cache=tmp_path)
     assert error.value.code == "PTC-C005"
