@@ -39,6 +39,7 @@ COMMANDS = {
     "run": CommandSource("run", "Run a compiled model, without torch."),
     "export": CommandSource("export", "Export a model to another format."),
     "executor": CommandSource("executor", "Write the program that runs .ptir files."),
+    "verify": CommandSource("verify", "Compare what was made with the model."),
     "inspect-graph": CommandSource("inspect_graph", "Show a model at any stage of compilation."),
     "explain": CommandSource("explain", "Explain a diagnostic code."),
     "bench": CommandSource("bench", "Measure ptc beside its peers."),

@@ -13,6 +13,7 @@ from typing import Any
 
 from ptc.artifact.entry_capture import capture_entry
 from ptc.artifact.forms import (
+    Functional,
     captured_text,
     functional_form,
     functional_text,
@@ -27,7 +28,7 @@ from ptc.artifact.verify_control import verify_control_entry
 from ptc.autograd.control import FunctionalControl
 from ptc.exporters.api import ExportReport, export, export_control, no_control_flow
 from ptc.exporters.check import CheckSet, OutputError, check_set
-from ptc.exporters.formats import ControlFormat, ControlRunner, find_format
+from ptc.exporters.formats import ControlFormat, ControlRunner, ExportFormat, find_format
 from ptc.graph.control import ControlProgram
 from ptc.graph.program import AtenProgram, DimRange
 from ptc.loader.model import EntryRequest
@@ -53,23 +54,13 @@ def export_model(
     """
     request = _only(entries)
     target = find_format(format)
-    takes_control = isinstance(target, ControlFormat)
-    dumper = Dumper(dump_dir)
     notes: list[str] = []
-    branches = takes_control and target.splits_sizes
-    captured = capture_entry(request, notes, branches=branches)
-    if isinstance(captured, ControlProgram):
-        if not takes_control:
-            raise no_control_flow(captured, format)
-        verify_captured_form(captured)
-    dumper.text("captured", lambda: captured_text(captured))
-    functional = functional_form(captured)
-    dumper.text("aten", lambda: functional_text(functional))
+    functional = functional_of(request, target, notes, Dumper(dump_dir))
     path = _export_path(output, f"{name or request.name}{target.suffix}")
     if isinstance(functional, FunctionalControl):
 
         def run_check(run: ControlRunner, target: ControlFormat) -> list[OutputError]:
-            return _check_control(request, functional, run, target, notes)
+            return check_control(request, functional, run, target, notes)
 
         report = export_control(
             functional,
@@ -80,9 +71,26 @@ def export_model(
         )
     else:
         _refuse_generators(functional)
-        checks = _export_checks(request, functional, notes) if check else []
+        checks = export_checks(request, functional, notes) if check else []
         report = export(functional, format=format, output=path, checks=checks, settings=settings)
     return replace(report, notes=(*notes, *report.notes))
+
+
+def functional_of(
+    request: EntryRequest, target: ExportFormat, notes: list[str], dumper: Dumper
+) -> Functional:
+    """The functional form that a format writes. Raises CompileError PTC-E006 for a program with
+    control flow where the format takes none."""
+    takes_control = isinstance(target, ControlFormat)
+    captured = capture_entry(request, notes, branches=takes_control and target.splits_sizes)
+    if isinstance(captured, ControlProgram):
+        if not takes_control:
+            raise no_control_flow(captured, target.name)
+        verify_captured_form(captured)
+    dumper.text("captured", lambda: captured_text(captured))
+    functional = functional_form(captured)
+    dumper.text("aten", lambda: functional_text(functional))
+    return functional
 
 
 def _only(entries: Sequence[EntryRequest]) -> EntryRequest:
@@ -113,7 +121,7 @@ def _ranges(dims: Mapping[str, DimRange]) -> list[SizeRange]:
     return [SizeRange(dim.name, dim.lower, dim.upper) for dim in dims.values()]
 
 
-def _export_checks(request: EntryRequest, aten: AtenProgram, notes: list[str]) -> list[CheckSet]:
+def export_checks(request: EntryRequest, aten: AtenProgram, notes: list[str]) -> list[CheckSet]:
     """What eager gives for the example and what is drawn beside it, but for the ends of ranges."""
 
     def run_eager(given: InputSet) -> CheckSet:
@@ -130,7 +138,7 @@ def _export_checks(request: EntryRequest, aten: AtenProgram, notes: list[str]) -
     return [item for item in found if item is not None]
 
 
-def _check_control(
+def check_control(
     request: EntryRequest,
     functional: FunctionalControl,
     run: ControlRunner,
