@@ -25,7 +25,7 @@ from ptc.codegen.toolchain import RUNTIME_DIR
 from ptc.hosting import LoadedArtifact
 from ptc.hosting.abi import DLDataType, DLDevice, DLTensor, Status
 from ptc.hosting.effects import CHANNELS, Emit, emit_here, exception_of
-from ptc.hosting.library import Opened, status_error
+from ptc.hosting.library import WithSessions, status_error
 from ptc.hosting.manifest import Manifest
 from ptc.support.diagnostics import CompileError
 
@@ -58,7 +58,7 @@ def load_emulated(
     arguments = (*command, str(program), str(library), f"{symbol}_ptc_api")
     model = EmulatedModel(EmulatedLibrary(library, manifest), arguments)
     # It opens sessions, and nothing else is asked of it.
-    return LoadedArtifact(cast(Opened, model), library, manifest)
+    return LoadedArtifact(cast(WithSessions, model), library, manifest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,7 @@ class _Model:
 
     def __init__(self, built: pipeline.BuiltControl, weights: Sequence[torch.Tensor]) -> None:
         self.library = built
+        self.api: Any = built.api
         self._weights = weights
         self.handle = ctypes.c_void_p()
         addresses = (ctypes.c_void_p * max(1, len(weights)))(*(w.data_ptr() for w in weights))

@@ -15,7 +15,14 @@ from ptc.hosting.calls import EntryCalls
 from ptc.hosting.dims import evaluate, shape_text
 from ptc.hosting.effects import Emit, emit_here
 from ptc.hosting.entries import WithEntries
-from ptc.hosting.library import HASHED_AT_LOAD, Library, Model, Opened, Session, update_weights
+from ptc.hosting.library import (
+    HASHED_AT_LOAD,
+    Library,
+    Model,
+    Session,
+    WithSessions,
+    update_weights,
+)
 from ptc.hosting.manifest import EntryInfo, Manifest, TensorInfo
 from ptc.hosting.results import Results
 from ptc.hosting.slots import LibraryAllocated, Slot, pointers
@@ -55,7 +62,7 @@ class LoadedArtifact(WithEntries["LoadedEntry"]):
     runs beside this one, with its own copy of the model's mutable state.
     """
 
-    def __init__(self, model: Opened, path: Path, manifest: Manifest) -> None:
+    def __init__(self, model: WithSessions, path: Path, manifest: Manifest) -> None:
         self._model = model
         self.path, self.manifest = path, manifest
         self._session = model.new_session()

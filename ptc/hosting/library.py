@@ -167,6 +167,10 @@ class Opened(Protocol):
     @property
     def api(self) -> Any: ...
 
+
+class WithSessions(Opened, Protocol):
+    """A model that makes them itself."""
+
     def new_session(self) -> Session: ...
 
 

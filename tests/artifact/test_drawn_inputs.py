@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import ptc
-from ptc.artifact import verify_control
+from ptc.artifact import subjects
 from ptc.artifact.input_sets import SizeRange, input_sets
 from ptc.artifact.live_state import LiveState
 from ptc.artifact.observe import Observed, observe_library
@@ -162,7 +162,7 @@ def test_exceptions_by_design_are_compared(tmp_path: Path, monkeypatch: Any) -> 
             observed.raised, observed.leaves = None, {"": torch.zeros(3)}
         return observed
 
-    monkeypatch.setattr(verify_control, "observe_library", silent)
+    monkeypatch.setattr(subjects, "observe_library", silent)
     with pytest.raises(CompileError, match=r"PTC-A030.*raises nothing, eager IndexError: 9 is too"):
         ptc.build(guarded, (X, INDEX), dynamic=dynamic, output=tmp_path / "silent")
 

@@ -9,10 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from ptc.exporting import export_model
 from ptc.hosted.build import build_hosted
 from ptc.loader import load
 from ptc.loader.model import LoadRequest
-from ptc.pipeline import BuildOptions, build_library, export_model
+from ptc.pipeline import BuildOptions, build_library
 from ptc.support.diagnostics import CompileError
 from ptc.verifying import VerifyReport, dynamic_texts, require_equal, verify
 
