@@ -171,32 +171,28 @@ def write_executor(executor: Executor, folder: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def build_fuzzer(name: str, folder: Path) -> Path:
-    """The program `folder/name` that fuzzes by `fuzz/NAME.cpp`, with clang's libFuzzer,
-    AddressSanitizer and UBSan. For tests: nothing is cached."""
-    output = folder / name
-    files = [path for path in sources() if path.name != _MAIN]
-    sanitizers = [
-        "-fsanitize=fuzzer,address,undefined",
-        "-fno-sanitize-recover=undefined",
-        "-O1",
-        "-g1",
-    ]
-    compilers, objects = Compilers(), list[Path]()
+def build_fuzzer(folder: Path) -> Path:
+    """The program that fuzzes the loader by `fuzz/loader.cpp`, in `folder`: with clang's libFuzzer,
+    AddressSanitizer and UBSan, without kernels. For tests: nothing is cached."""
+    sanitizers = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined"]
+    compilers = Compilers()
 
     def compile_one(path: Path) -> Path:
         made = folder / f"{path.parent.name}-{path.stem}.o"
-        command = ["clang++", *_FLAGS, *sanitizers, "-I", str(SOURCE_DIR), "-I", str(RUNTIME_DIR)]
-        done = compilers.run([*command, "-c", str(path), "-o", str(made)])
+        command = ["clang++", *_FLAGS, *sanitizers, "-O1", "-g1"]
+        include = ["-I", str(SOURCE_DIR), "-I", str(RUNTIME_DIR)]
+        done = compilers.run([*command, *include, "-c", str(path), "-o", str(made)])
         if done.returncode != 0:
             raise _failure(f"cannot compile {path.name}", done.stderr)
         return made
 
-    wanted = [*files, SOURCE_DIR / "fuzz" / f"{name}.cpp"]
-    objects = compilers.map(compile_one, wanted, settings.current().jobs)
+    own = [path for path in SOURCE_DIR.glob("*.cpp") if path.name != _MAIN]
+    wanted = [*own, *SOURCE_DIR.glob("fuzz/*.cpp")]
+    objects = compilers.map(compile_one, sorted(wanted), settings.current().jobs)
+    output = folder / "fuzz-loader"
     done = compilers.run(["clang++", *sanitizers, *map(str, objects), "-o", str(output), "-lm"])
     if done.returncode != 0:
-        raise _failure(f"cannot link {name}", done.stderr)
+        raise _failure(f"cannot link {output.name}", done.stderr)
     return output
 
 

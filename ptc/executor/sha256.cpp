@@ -21,19 +21,19 @@ static void add_block(uint32_t (&state)[8], const unsigned char* block) {
   for (int i = 0; i < 16; ++i)
     w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
   for (int i = 16; i < 64; ++i) {
-    const uint32_t a = w[i - 15], b = w[i - 2];
-    w[i] = w[i - 16] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[i - 7] + (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
+    const uint32_t x = w[i - 15], y = w[i - 2];
+    w[i] = w[i - 16] + (rotated(x, 7) ^ rotated(x, 18) ^ x >> 3) + w[i - 7] + (rotated(y, 17) ^ rotated(y, 19) ^ y >> 10);
   }
-  uint32_t s[8];
-  memcpy(s, state, sizeof s);
+  uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+#pragma GCC unroll 8
   for (int i = 0; i < 64; ++i) {
-    const uint32_t chosen = (s[4] & s[5]) ^ (~s[4] & s[6]), majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-    const uint32_t first = s[7] + (rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25)) + chosen + constants[i] + w[i];
-    const uint32_t second = (rotated(s[0], 2) ^ rotated(s[0], 13) ^ rotated(s[0], 22)) + majority;
-    memmove(s + 1, s, 7 * sizeof *s);
-    s[4] += first;
-    s[0] = first + second;
+    const uint32_t chosen = g ^ (e & (f ^ g)), majority = (a & b) | (c & (a | b));
+    const uint32_t first = h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + chosen + constants[i] + w[i];
+    const uint32_t second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority;
+    h = g, g = f, f = e, e = d + first;
+    d = c, c = b, b = a, a = first + second;
   }
+  const uint32_t s[8] = {a, b, c, d, e, f, g, h};
   for (int i = 0; i < 8; ++i) state[i] += s[i];
 }
 
