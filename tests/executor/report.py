@@ -1,6 +1,6 @@
 """How many sample rows the executor passes, by family.
 
-python -m tests.executor.report [PART OF OPERATORS' NAMES] [FAMILY,FAMILY]
+python -m tests.executor.report [PART OF OPERATORS' NAMES] [FAMILY,FAMILY] [dynamic]
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def family(row: Row) -> str:
     return getattr(rule, "__module__", "?").rpartition(".")[2]
 
 
-def main(wanted: str = "", families: str = "") -> None:
+def main(wanted: str = "", families: str = "", sizes: str = "") -> None:
     torch.set_num_threads(1)
     known = operators()
     rows, passed, missing = Counter[str](), Counter[str](), set[tuple[str, str]]()
@@ -37,7 +37,7 @@ def main(wanted: str = "", families: str = "") -> None:
             if operator_name(row.op) not in known:
                 missing.add((name, operator_name(row.op)))
                 continue
-            problem = verdict(row, Path(folder) / "row.ptir")
+            problem = verdict(row, Path(folder) / "row.ptir", dynamic=sizes == "dynamic")
             passed[name] += problem is None
             if problem is not None:
                 print(f"{name} {row.label}: {problem[:300]}", flush=True)

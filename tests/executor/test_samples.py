@@ -49,3 +49,8 @@ def test_first_rows(batch: list[Row], tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_rows(batch: list[Row], tmp_path: Path) -> None:
     run_batch(batch, tmp_path)
+
+
+@pytest.mark.slow
+def test_rows_of_dynamic_sizes(batch: list[Row], tmp_path: Path) -> None:
+    run_batch(batch, tmp_path, dynamic=True)
