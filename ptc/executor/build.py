@@ -6,11 +6,13 @@ cache; a second call gives what the first one made. Knows nothing of programs. N
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -87,12 +89,30 @@ def build(target: Target | None = None, *, sanitize: bool = False) -> Executor:
         for path in sources()
     }
     whole = hashlib.sha256("".join(keys.values()).encode()).hexdigest()
-    library, program = store.find(whole, ".so"), store.find(whole, ".bin")
-    if library is None or program is None:
-        work = _Work(compiler, flags, store, sanitize)
-        library, program = work.run(keys, whole, current.jobs)
-    _make_executable(program)
-    return Executor(library, program)
+    found = _find(store, whole)
+    if found is None:
+        with _one_at_a_time(store.folder):
+            work = _Work(compiler, flags, store, sanitize)
+            found = _find(store, whole) or work.run(keys, whole, current.jobs)
+    _make_executable(found.program)
+    return found
+
+
+def _find(store: ObjectCache, key: str) -> Executor | None:
+    library, program = store.find(key, ".so"), store.find(key, ".bin")
+    return None if library is None or program is None else Executor(library, program)
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Processes that want the same build wait for the first. A cache that cannot be written has no
+    lock, either."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context((folder / "lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 _SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1")
@@ -105,7 +125,7 @@ class _Work:
     store: ObjectCache
     sanitize: bool
 
-    def run(self, keys: dict[Path, str], whole: str, jobs: int) -> tuple[Path, Path]:
+    def run(self, keys: dict[Path, str], whole: str, jobs: int) -> Executor:
         with tempfile.TemporaryDirectory(prefix="ptc-executor-") as name:
             folder, compilers = Path(name), Compilers()
             order = sorted(keys, key=lambda path: -path.stat().st_size)
@@ -124,7 +144,7 @@ class _Work:
             soname = f"-Wl,-soname,{library.name}"
             self._link(library, ["-shared", soname, "-Wl,--no-undefined", *map(str, shared)])
             self._link(program, ["-pie", *map(str, (*shared, *main))])
-            return self._keep(library, whole, ".so"), self._keep(program, whole, ".bin")
+            return Executor(self._keep(library, whole, ".so"), self._keep(program, whole, ".bin"))
 
     def _object(self, path: Path, key: str, folder: Path, compilers: Compilers) -> Path:
         if found := self.store.find(key, ".o"):

@@ -14,6 +14,11 @@ static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 Line::Line(std::string_view text, int row) : text_(text), row_(row) {
   while (!text_.empty() && is_space(text_.back())) text_.remove_suffix(1);
   if (text.size() > kMaxLine) fail("longer than %d MiB", (int)(kMaxLine >> 20));
+  for (char c : text_)
+    if ((unsigned char)c >= 0x80) {
+      text_ = std::string_view();
+      fail("a byte of %d, which is no ASCII", (unsigned char)c);
+    }
 }
 
 void Line::fail(const char* text, ...) const {

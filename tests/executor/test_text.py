@@ -60,6 +60,7 @@ BAD = {
     "kind": (graph('%0 : f32[2] = guest "x"'), "line 3: `guest` is neither"),
     "named argument": (graph("%0 : int = a::b(x=1)"), "line 3"),
     "open string": (graph('%0 : f32[2] = user "x'), "line 3: a string without end"),
+    "no ASCII": (graph('%0 : f32[2] = user "\u00e9"'), "line 3: a byte of 195"),
     "bad escape": (graph('%0 : f32[2] = user "\\q"'), "line 3: malformed string"),
     "deep list": (graph(f"%0 : int = a::b({'[' * 20}{']' * 20})"), "line 3: nested too deep"),
     "deep type": (graph(f"%0 : {'(' * 20}{')' * 20} = a::b()"), "line 3: nested too deep"),

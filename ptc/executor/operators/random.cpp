@@ -80,7 +80,9 @@ static Value dropout(Call& c) {
 static Value randomized_relu(Call& c) {
   if (c.flag(4, false)) fail("rrelu while training draws from a generator that the program does not name");
   const double slope = (c.number(2) + c.number(3)) / 2;
-  return Value::list({call_kernel(find_operator("aten::leaky_relu"), c, {c[0], Value(slope)}), c[1]});
+  std::vector<Value> args = {c[0], Value(slope)};
+  Call leaky{"aten::leaky_relu", args, nullptr, c.pool, c.run, nullptr, 0, false};
+  return Value::list({find_operator(leaky.name)(leaky), c[1]});
 }
 
 static const OperatorRow rows[] = {
