@@ -70,8 +70,6 @@ ROWS = (
     Rows("cummax", aten.cummax.default, (X, 1), NUMBERS, results=2),
     Rows("cummin", aten.cummin.default, (X, 1), NUMBERS, results=2),
     Rows("logcumsumexp", aten.logcumsumexp.default, (X, 1)),
-    Rows("layer_norm", aten.native_layer_norm.default, (X, SIZES, None, None, NUMBER)),
-    Rows("layer_norm_affine", aten.native_layer_norm.default, (X, SIZES, ROW, ROW, NUMBER)),
     Rows(
         "statistics", aten.native_layer_norm.default, (X, SIZES, None, None, NUMBER),
         skip=1, results=2,

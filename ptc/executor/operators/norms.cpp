@@ -29,6 +29,28 @@ Tensor parameter(const Tensor* given, int64_t n, DType wide, double otherwise) {
   return contiguous_as(*given, wide);
 }
 
+template <class F> decltype(auto) visit_wide(DType wide, const F& body) {
+  if (wide == DType::F64) return body(type_tag<double>());
+  if (wide == DType::F32) return body(type_tag<float>());
+  fail("normalisation of elements of type %s", dtype_name(wide));
+}
+
+// out = (x - mean) * rstd * weight + bias along a row.
+template <class T> void apply_row(const T* x, T* out, int64_t n, T mean, T rstd, const T* weight, const T* bias) {
+  typedef vec<T, PTC_VLEN> V;
+  int64_t i = 0;
+  for (; i + PTC_VLEN <= n; i += PTC_VLEN) {
+    V value = (load<T, PTC_VLEN>(x + i) - V(mean)) * V(rstd);
+    if (weight) value = value * load<T, PTC_VLEN>(weight + i);
+    if (bias) value = value + load<T, PTC_VLEN>(bias + i);
+    store(out + i, value);
+  }
+  for (; i < n; ++i) {
+    const T value = (x[i] - mean) * rstd * (weight ? weight[i] : (T)1);
+    out[i] = bias ? value + bias[i] : value;
+  }
+}
+
 Value layer_norm(Call& c) {
   const Tensor& x = c.tensor(0);
   const Dims normalized = c.dims(1);
@@ -36,15 +58,17 @@ Value layer_norm(Call& c) {
   const Rows rows = as_rows(x, last_dims(x, normalized), false);
   const Tensor *weight = c.tensor_or_null(2), *bias = c.tensor_or_null(3);
   const DType wide = rows.data.dtype;
-  const Tensor out = empty(wide, x.sizes);
-  if (weight || bias) {
-    const Tensor w = parameter(weight, rows.n, wide, 1), b = parameter(bias, rows.n, wide, 0);
-    run_rows(c, "layer_norm_affine", rows, {out}, {w.raw(), b.raw(), &eps});
-  } else {
-    run_rows(c, "layer_norm", rows, {out}, {&eps});
-  }
-  const Tensor mean = empty(wide, rows.kept(true)), rstd = empty(wide, rows.kept(true));
+  const Tensor out = empty(wide, x.sizes), mean = empty(wide, rows.kept(true)), rstd = empty(wide, rows.kept(true));
+  const Tensor w = weight ? parameter(weight, rows.n, wide, 1) : Tensor(), b = bias ? parameter(bias, rows.n, wide, 0) : Tensor();
   run_rows(c, "statistics", rows, {mean, rstd}, {&eps});
+  visit_wide(wide, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    parallel(c.pool, rows.outer, 3.0 * (double)rows.n, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r)
+        apply_row(rows.data.data<T>() + r * rows.n, out.data<T>() + r * rows.n, rows.n, mean.data<T>()[r], rstd.data<T>()[r],
+                  weight ? w.data<T>() : nullptr, bias ? b.data<T>() : nullptr);
+    });
+  });
   const DType saved = weight && weight->dtype != x.dtype ? DType::F32 : x.dtype;
   return Value::list({convert_to(out, x.dtype), convert_to(mean, saved), convert_to(rstd, saved)});
 }
@@ -74,7 +98,9 @@ template <class T> void scale_channels(Pool* pool, const T* x, T* out, int64_t b
       const T s = scale[at], t = shift[at];
       const T* const from = x + u * area;
       T* const to = out + u * area;
-      for (int64_t i = 0; i < area; ++i) to[i] = from[i] * s + t;
+      int64_t i = 0;
+      for (; i + PTC_VLEN <= area; i += PTC_VLEN) store(to + i, load<T, PTC_VLEN>(from + i) * vec<T, PTC_VLEN>(s) + vec<T, PTC_VLEN>(t));
+      for (; i < area; ++i) to[i] = from[i] * s + t;
     }
   });
 }
@@ -83,12 +109,6 @@ int64_t area_of(const Tensor& x) {
   int64_t area = 1;
   for (int d = 2; d < x.rank(); ++d) area *= x.sizes[d];
   return area;
-}
-
-template <class F> decltype(auto) visit_wide(DType wide, const F& body) {
-  if (wide == DType::F64) return body(type_tag<double>());
-  if (wide == DType::F32) return body(type_tag<float>());
-  fail("normalisation of elements of type %s", dtype_name(wide));
 }
 
 Value group_norm(Call& c) {

@@ -20,12 +20,25 @@ namespace {
 constexpr int64_t kPiece = 512, kMultiple = 16;  // elements; kernels compute multiples of 16
 constexpr int kMaxOperands = 6;
 
+template <class T> constexpr bool is_float_type =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+
 template <class To, class From> void convert_run(To* to, const From* from, int64_t stride, int64_t n) {
-  if (stride == 1) {
-    for (int64_t i = 0; i < n; ++i) to[i] = cast<To>(from[i]);
-  } else {
-    for (int64_t i = 0; i < n; ++i) to[i] = cast<To>(from[i * stride]);
+  if (std::is_same_v<To, From> && stride == 1) {
+    memcpy(to, from, (size_t)n * sizeof(To));
+    return;
   }
+  if (stride == 0) {
+    const To element = cast<To>(*from);
+    for (int64_t i = 0; i < n; ++i) to[i] = element;
+    return;
+  }
+  int64_t i = 0;
+  if constexpr (is_float_type<To> && is_float_type<From> && !std::is_same_v<To, From>) {
+    if (stride == 1)
+      for (; i + PTC_VLEN <= n; i += PTC_VLEN) store(to + i, ptc::convert<To>(load<From, PTC_VLEN>(from + i)));
+  }
+  for (; i < n; ++i) to[i] = cast<To>(from[i * stride]);
 }
 
 // Elements of one type to another, in runs.
@@ -289,16 +302,34 @@ bool is_dense(const Tensor& t) {
   return true;
 }
 
-// The result: over an operand that nobody else will look at, else with the layout that dense operands have.
-Tensor result_tensor(DType dtype, const Dims& sizes, Call& c, const Plan& p) {
+// The result: over an operand that nobody else will look at, else with the layout that dense operands have. Before anything
+// else holds the operands.
+Tensor result_tensor(DType dtype, const Dims& sizes, const PointwiseRow& row, const Call& c) {
   const Tensor* like = nullptr;
-  for (int i = 0; i < p.count; ++i) {
-    const Value& value = c.args[(size_t)p.places[i]];
-    if (!value.is_tensor() || value.tensor().sizes != sizes || !is_dense(value.tensor())) continue;
-    if (value.tensor().dtype == dtype && value.tensor().only_owner()) return value.tensor();
-    if (!like) like = &value.tensor();
+  for (int i = 0; row.form[i]; ++i) {
+    if (row.form[i] != 'o' || !c[i].is_tensor()) continue;
+    const Tensor& t = c.tensor(i);
+    if (t.sizes != sizes || !is_dense(t)) continue;
+    if (t.dtype == dtype && t.only_owner()) return t;
+    if (!like) like = &t;
   }
   return like ? empty_strided(dtype, sizes, like->strides) : empty(dtype, sizes);
+}
+
+// Rows of a few elements cost more than the copies that make one long row of them.
+void join_short_rows(Plan& p) {
+  constexpr int64_t kShort = 48;
+  const int64_t total = p.out.numel();
+  if (total <= kShort || !p.out.is_contiguous()) return;
+  bool broken = false;
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor& t = p.operands[i].tensor;
+    if (p.operands[i].constant || t.is_contiguous()) continue;
+    const RowWalk<2> walk(p.out.sizes, {&p.out.strides, &t.strides});
+    broken |= walk.length < kShort;
+  }
+  for (int i = 0; broken && i < p.count; ++i)
+    if (!p.operands[i].constant) p.operands[i].tensor = contiguous(p.operands[i].tensor);
 }
 
 Tensor run_row(const PointwiseRow& row, Call& c) {
@@ -331,6 +362,7 @@ Tensor run_row(const PointwiseRow& row, Call& c) {
       if (row.form[i] == 'o') return convert_to(c.tensor(i), out_type);
   }
   p.result_of = kind == 'c' ? p.of : kind == 'b' ? kBool : kind == 'l' ? kI64 : kF32;
+  p.out = result_tensor(out_type, sizes, row, c);
   for (int i = 0, slot = 0; row.form[i]; ++i) {
     if (row.form[i] == 's') continue;
     const int at = slot++;
@@ -358,7 +390,7 @@ Tensor run_row(const PointwiseRow& row, Call& c) {
     o.load = loader_of(t.dtype, p.of);
     o.tensor = t.sizes == sizes ? t : expand(t, sizes);
   }
-  p.out = result_tensor(out_type, sizes, c, p);
+  join_short_rows(p);
   p.direct_out = out_type == class_type(p.result_of);
   p.store = storer_of(p.result_of, out_type);
   if (p.out.numel()) compute(p, c.pool);
