@@ -148,32 +148,39 @@ template <class T> Taps<T> cubic_taps(const Axis& axis, bool align_corners) {
   return taps;
 }
 
-template <class T> void interpolate(const Call& c, const Tensor& x, const Tensor& out, const Axes& axes, const Taps<T> (&taps)[3]) {
+// P, Q and R: taps of an output along each axis. The first term of a sum is not added to 0, which keeps -0.
+template <int P, int Q, int R, class T>
+void interpolate(const Call& c, const Tensor& x, const Tensor& out, const Axes& axes, const Taps<T> (&taps)[3]) {
   const int64_t rows = axes[0].output * axes[1].output, columns = axes[2].output, width = axes[2].size;
   const int64_t image = axes[0].size * axes[1].size * width;
-  const Taps<T>&deep = taps[0], &down = taps[1], &across = taps[2];
-  const double work = 2.0 * (double)columns * deep.count * down.count * across.count;
-  parallel(c.pool, x.sizes[0] * x.sizes[1] * rows, work, [&](int64_t begin, int64_t end) {
+  const int64_t* const across = taps[2].places.data();
+  const T* const across_weights = taps[2].weights.data();
+  parallel(c.pool, x.sizes[0] * x.sizes[1] * rows, 2.0 * (double)columns * P * Q * R, [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
-      const T* const from = x.data<T>() + u / rows * image;
-      const size_t d = (size_t)(u % rows / axes[1].output * deep.count), h = (size_t)(u % axes[1].output * down.count);
+      const size_t d = (size_t)(u % rows / axes[1].output * P), h = (size_t)(u % axes[1].output * Q);
+      const T *lines[P * Q], *const from = x.data<T>() + u / rows * image;
+      T deep[P], down[Q];
+      for (int p = 0; p < P; ++p) deep[p] = taps[0].weights[d + (size_t)p];
+      for (int q = 0; q < Q; ++q) down[q] = taps[1].weights[h + (size_t)q];
+      for (int p = 0; p < P; ++p)
+        for (int q = 0; q < Q; ++q)
+          lines[p * Q + q] = from + (taps[0].places[d + (size_t)p] * axes[1].size + taps[1].places[h + (size_t)q]) * width;
+      T* const to = out.data<T>() + u * columns;
       for (int64_t i = 0; i < columns; ++i) {
         T total = 0;
-        for (int p = 0; p < deep.count; ++p) {
+        for (int p = 0; p < P; ++p) {
           T plane = 0;
-          for (int q = 0; q < down.count; ++q) {
-            const T* const line = from + (deep.places[d + (size_t)p] * axes[1].size + down.places[h + (size_t)q]) * width;
+          for (int q = 0; q < Q; ++q) {
             T sum = 0;
-            for (int r = 0; r < across.count; ++r) {
-              const size_t at = (size_t)(i * across.count + r);
-              const T term = across.weights[at] * line[across.places[at]];
+            for (int r = 0; r < R; ++r) {
+              const T term = across_weights[i * R + r] * lines[p * Q + q][across[i * R + r]];
               sum = r ? sum + term : term;
             }
-            plane = q ? plane + down.weights[h + (size_t)q] * sum : down.weights[h] * sum;
+            plane = q ? plane + down[q] * sum : down[0] * sum;
           }
-          total = p ? total + deep.weights[d + (size_t)p] * plane : deep.weights[d] * plane;
+          total = p ? total + deep[p] * plane : deep[0] * plane;
         }
-        out.data<T>()[u * columns + i] = total;
+        to[i] = total;
       }
     }
   });
@@ -196,7 +203,11 @@ Tensor smooth(const Call& c, const Axes& given, bool align_corners, bool cubic) 
     Taps<T> taps[3] = {trivial_taps<T>(), trivial_taps<T>(), trivial_taps<T>()};
     for (size_t a = 0; a < given.size(); ++a)
       taps[3 - given.size() + a] = cubic ? cubic_taps<T>(given[a], align_corners) : linear_taps<T>(given[a], align_corners);
-    interpolate<T>(c, x, out, three(given), taps);
+    const auto run = cubic               ? interpolate<1, 4, 4, T>
+                     : given.size() == 3 ? interpolate<2, 2, 2, T>
+                     : given.size() == 2 ? interpolate<1, 2, 2, T>
+                                         : interpolate<1, 1, 2, T>;
+    run(c, x, out, three(given), taps);
   });
   return convert_to(out, image.dtype);
 }
