@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ptc.loader import LoadedModel, LoadRequest, parse_init
+from ptc.exporters.ptir.request import portable_model
+from ptc.hosting.portable import is_portable
+from ptc.loader import LoadedModel, LoadRequest, load, parse_init
 from ptc.loader.probe import eager_error, other_methods
 from ptc.support.diagnostics import CompileError
 
@@ -36,6 +38,21 @@ def load_request(
         entries=tuple(entries),
         seed=seed,
     )
+
+
+def load_model(request: LoadRequest) -> LoadedModel:
+    """The model in a Python file, or in a file of the portable IR."""
+    path = Path(request.target)
+    if not is_portable(path):
+        return load(request)
+    given = {
+        "dynamic": request.dynamic, "init": request.init, "weights": request.weights,
+        "dtype": request.dtype, "entry": request.entries,
+    }  # fmt: skip
+    for name, value in given.items():
+        if value:
+            raise CompileError("PTC-E012", f"--{name} is for models in Python, not for {path.name}")
+    return portable_model(path, request.inputs, request.seed)
 
 
 @contextmanager

@@ -74,9 +74,9 @@ def _load_portable(path: Path, threads: int | None) -> LoadedArtifact | Interpre
             f"{path.name} needs the executor or torch, and neither is installed",
             hint="install torch, or compile the file to a library: `ptc compile FILE.ptir`",
         )
-    from ptc.exporters.ptir.loaded import InterpretedModel  # noqa: PLC0415  # torch is optional
+    from ptc.exporters.ptir.loaded import load_interpreted  # noqa: PLC0415  # torch is optional
 
-    return InterpretedModel(path)
+    return load_interpreted(path)
 
 
 #: There is no compiler that makes the executor.

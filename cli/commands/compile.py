@@ -13,12 +13,11 @@ import typer
 from ptc.artifact.reports import BuildReport, EntryReport
 from ptc.artifact.staging import Form
 from ptc.hosted.build import HostedReport, build_hosted
-from ptc.loader import load
 from ptc.pipeline import BuildOptions, build_library
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
 
-from ..model import blaming, load_request
+from ..model import blaming, load_model, load_request
 from ..options import (
     AsJson,
     Debug,
@@ -106,7 +105,7 @@ def compile_command(
         target, inputs=inputs, dynamic=dynamic, init=init, weights=weights, dtype=dtype,
         entries=entries, seed=seed,
     )  # fmt: skip
-    model = load(request)
+    model = load_model(request)
     print_notes(model.notes)
     if hosted:
         with ERR.status(f"packing {model.name}"), blaming(model):

@@ -9,9 +9,8 @@ import typer
 
 from ptc.exporters.api import ExportReport
 from ptc.exporting import export_model
-from ptc.loader import load
 
-from ..model import blaming, load_request
+from ..model import blaming, load_model, load_request
 from ..options import (
     AsJson,
     Debug,
@@ -73,7 +72,7 @@ def export_command(
         target, inputs=inputs, dynamic=dynamic, init=init, weights=weights, dtype=dtype,
         entries=entries, seed=seed,
     )  # fmt: skip
-    model = load(request)
+    model = load_model(request)
     print_notes(model.notes)
     with ERR.status(f"exporting {model.name}"), blaming(model):
         report = export_model(

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from ptc.loader import load
 from ptc.report.inspect import render
 from ptc.support.diagnostics import CompileError
 from ptc.support.dumps import write_atomically
 
-from ..model import blaming, load_request
+from ..model import blaming, load_model, load_request
 from ..options import Debug, Dtype, Dynamic, Entries, Init, Inputs, Seed, Target, Weights
 from ..render import print_notes
 
@@ -56,7 +55,7 @@ def inspect_graph_command(
         entries=entries,
         seed=seed,
     )
-    model = load(request)
+    model = load_model(request)
     print_notes(model.notes)
     with blaming(model):
         parts = [render(entry, stage=stage, format=format) for entry in model.entries]

@@ -22,12 +22,15 @@ from ptc.support.diagnostics import CompileError
 def capture_entry(
     request: EntryRequest, notes: list[str] | None = None, *, branches: bool = True
 ) -> CapturedProgram | ControlProgram:
-    """The whole program of an entry. Raises CompileError PTC-Bnnn where Python is needed.
+    """The whole program of an entry, captured or as it was read. Raises CompileError PTC-Bnnn where
+    Python is needed.
 
     Sizes that the program treats apart (1, when broadcasting) become branches. Where they cannot,
     or without `branches`, a size for which the user gave no range is taken to be at least 2;
     `notes` then says so.
     """
+    if request.program is not None:
+        return request.program
     try:
         captured = _capture(request, request.dynamic)
     except CompileError as error:

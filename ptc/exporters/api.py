@@ -125,7 +125,7 @@ def no_control_flow(captured: ControlProgram, format: str) -> CompileError:
         "PTC-E006",
         f"control flow that data decides cannot be exported to {format}",
         location=first.location if first is not None else captured.location,
-        hint="`ptc compile` makes a library of it, which needs no Python either",
+        hint="`--format ptir` holds it, and `ptc compile` makes a library of it",
     )
 
 

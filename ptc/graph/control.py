@@ -203,6 +203,10 @@ class If:
     construct: str = "if"
 
 
+#: The construct of an `If` that checks what a file says of sizes: no program of the user's has it.
+ASSUME = "assume"
+
+
 @dataclass(slots=True)
 class Switch:
     """Run the arm with the number `selector`, which is in range."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptc.graph.control import (
+    ASSUME,
     Body,
     ControlProgram,
     Emit,
@@ -72,7 +73,7 @@ class Coverage:
 
     def _unreached(self, body: Body) -> Iterator[Unreached]:
         for item in body.items:
-            if not isinstance(item, (If, Switch, While)):
+            if not isinstance(item, (If, Switch, While)) or item.construct == ASSUME:
                 continue
             for arm, inner in enumerate(bodies(item)):
                 if self.count(item, arm):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ptc.graph.control import (
+    ASSUME,
     Body,
     ControlProgram,
     If,
@@ -49,7 +50,7 @@ def constructs(program: ControlProgram) -> tuple[Construct, ...]:
 
 def _constructs(body: Body, depth: int, numbers: dict[int, int]) -> Iterator[Construct]:
     for item in body.items:
-        if not isinstance(item, (If, Switch, While)):
+        if not isinstance(item, (If, Switch, While)) or item.construct == ASSUME:
             continue
         kind = "branch" if isinstance(item, If) else "switch"
         arms = tuple(

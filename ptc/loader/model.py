@@ -58,6 +58,7 @@ class EntryRequest:
     """One callable with the example call it is captured from.
 
     function  an nn.Module (its `__call__` is the entry), a bound method, or a function
+    program   what was captured already: the program of a file that holds one
     variant   makes another valid call: (seed, sizes by dimension name) -> arguments. Values stay
               within the ranges that the user gave, or that the example shows.
     """
@@ -68,6 +69,7 @@ class EntryRequest:
     kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
     dynamic: DynamicSpec | None = None
     variant: Callable[[int, Mapping[str, int]], Arguments] | None = None
+    program: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from torch.fx import Graph, GraphModule, Node
 from ptc.capture.fakes import Fakes
 from ptc.exporters.ptir import control_ir as ir
 from ptc.exporters.ptir.assumptions import Assumptions, converter
+from ptc.exporters.ptir.captured import with_writes
 from ptc.exporters.ptir.guards import Guards
 from ptc.exporters.ptir.ir import Assumption, Dim, Module, Place, ScalarType, TensorType
 from ptc.exporters.ptir.manifest import Structures
@@ -30,9 +31,7 @@ from ptc.graph.program import (
     CapturedProgram,
     DimRange,
     InputKind,
-    OutputKind,
     ProgramInput,
-    ProgramOutput,
 )
 from ptc.graph.symbols import expression_of
 from ptc.graph.types import DTYPES
@@ -300,7 +299,7 @@ class _Rebuild:
             copied[node] = new.node_copy(node, copied.__getitem__)
         placeholders = nodes[: len(ports)]
         values = [copied.get(value, value) for value in nodes[-1].args[0]]
-        results, outputs = _with_writes(new, aten, values, [copied[p] for p in placeholders])
+        results, outputs = with_writes(new, aten, values, [copied[p] for p in placeholders])
         new.output(tuple(results)).meta["val"] = tuple(
             value.meta["val"] if isinstance(value, Node) else value for value in results
         )
@@ -319,36 +318,6 @@ class _Rebuild:
         if item is None or not item.written or described.kind is not InputKind.USER:
             return described
         return self._input(item)
-
-
-def _with_writes(
-    graph: Graph, aten: AtenProgram, values: Sequence[Any], placeholders: Sequence[Any]
-) -> tuple[list[Any], list[ProgramOutput]]:
-    """The results of a graph in which writes are copies. What shares memory with an input is that
-    input; nothing else may change with it."""
-    pairs = list(zip(aten.outputs, values, strict=True))
-    written = {output.target: value for output, value in pairs if output.target is not None}
-    results: list[Any] = []
-    outputs: list[ProgramOutput] = []
-    for output, value in pairs:
-        if output.kind is OutputKind.WRITE_BACK:
-            continue
-        if isinstance(value, Node) and output.alias_of is None:
-            value = _added(graph, "call_function", torch.ops.aten.clone.default, (value,))
-        elif output.alias_of in written and written[output.alias_of] is value:
-            value = placeholders[output.alias_of]
-        results.append(value)
-        outputs.append(ProgramOutput(output.name))
-    for target, value in written.items():
-        _added(graph, "call_method", "copy_", (placeholders[target], value))
-    return results, outputs
-
-
-def _added(graph: Graph, op: str, target: Any, args: tuple[Any, ...]) -> Node:
-    """A node that gives what its first argument is."""
-    node = graph.create_node(op, target, args)
-    node.meta.update({"val": args[0].meta["val"], "location": None, "stack": ()})
-    return node
 
 
 class _Body:

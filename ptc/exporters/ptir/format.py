@@ -64,7 +64,7 @@ class PortableFormat:
             return [
                 next(results)
                 if described.target is None
-                else given.get(described.target, run.kept.get(described.target))
+                else given.get(described.target, run.state.get(described.name))
                 for described in read.outputs
             ]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ptc.exporters.ptir.ir import Assumption
 from ptc.graph.control import (
+    ASSUME,
     Body,
     Compute,
     If,
@@ -40,7 +41,7 @@ class Guards:
             test = _TESTS[assumption.relation]
             holds = self._compute(items, NumberKind.BOOL, test, value, 0)
             text = f"the file assumes {assumption.difference} {assumption.relation} 0 of its sizes"
-            items.append(If(holds, Body(), Body([Raise(NOT_SUPPORTED, (text,))]), None, "assume"))
+            items.append(If(holds, Body(), Body([Raise(NOT_SUPPORTED, (text,))]), None, ASSUME))
         return items
 
     def _compute(self, items: list[Item], kind: NumberKind, op: str, *args: Operand) -> NumberVar:

@@ -29,13 +29,17 @@ from ptc.support.diagnostics import CompileError
 _PLAIN = {"i64": int, "f64": float, "bool": bool}
 
 
+def load_interpreted(path: Path) -> InterpretedModel:
+    """The program of a file. Raises CompileError PTC-E010 for a damaged one."""
+    return InterpretedModel(path, portable_manifest(path), read_program(path))
+
+
 class InterpretedModel(WithEntries["InterpretedEntry"]):
     """A program run by torch, operator by operator."""
 
-    def __init__(self, path: Path) -> None:
-        self._start(path, portable_manifest(path), read_program(path))
-
-    def _start(self, path: Path, manifest: Manifest, program: AtenProgram | ControlProgram) -> None:
+    def __init__(
+        self, path: Path, manifest: Manifest, program: AtenProgram | ControlProgram
+    ) -> None:
         self.path, self.manifest, self._program = path, manifest, program
         self.raised: BaseException | None = None
         self.emit: Emit = emit_here
@@ -45,9 +49,7 @@ class InterpretedModel(WithEntries["InterpretedEntry"]):
 
     def fork_session(self) -> InterpretedModel:
         """Another object with the same weights and state of its own."""
-        made = InterpretedModel.__new__(InterpretedModel)
-        made._start(self.path, self.manifest, self._program)
-        return made
+        return InterpretedModel(self.path, self.manifest, self._program)
 
     def reset(self) -> None:
         """Give the model's mutable state the values that the file has."""

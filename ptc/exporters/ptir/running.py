@@ -24,8 +24,7 @@ GENERATOR = "default_generator"
 
 
 class StraightRunner:
-    """A program without control flow. `kept` has weights and buffers by position; what a call
-    writes to buffers stays there."""
+    """A program without control flow. `state` has the buffers that it writes, by name."""
 
     def __init__(self, program: AtenProgram) -> None:
         self._program = program
@@ -33,29 +32,31 @@ class StraightRunner:
         nodes = [node for node in program.graph.graph.nodes if node.op == "placeholder"]
         self._fakes = [nodes[position].meta["val"] for position in self._positions]
         self._names = [program.inputs[position].name for position in self._positions]
+        written = {out.target for out in program.outputs if out.target is not None}
+        self._written = [
+            n for n, i in enumerate(program.inputs) if n in written and i.live is not None
+        ]
         self.reset()
 
     def reset(self) -> None:
         """The content of buffers is that of the file again."""
-        written = {out.target for out in self._program.outputs if out.target is not None}
-        self.kept = {
-            position: described.live.clone() if position in written else described.live
-            for position, described in enumerate(self._program.inputs)
-            if described.live is not None
-        }
+        inputs = [self._program.inputs[position] for position in self._written]
+        self.state: dict[str, Any] = {i.name: i.live.clone() for i in inputs if i.live is not None}
 
     def seed(self, seed: int) -> None:
         """As `torch.manual_seed`."""
-        for position, described in enumerate(self._program.inputs):
-            if described.name == GENERATOR and position in self.kept:
-                self.kept[position] = _seeded(seed)
+        if GENERATOR in self.state:
+            self.state[GENERATOR] = _seeded(seed)
 
     def __call__(self, values: Sequence[Any], emit: Emit) -> tuple[Sequence[Any], int]:
         del emit
         program = self._program
         shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else v for v in values]
         bind_sizes(self._names, self._fakes, shapes, program.dims)
-        given = dict(self.kept)
+        given: dict[int, Any] = {
+            position: self.state.get(described.name, described.live)
+            for position, described in enumerate(program.inputs)
+        }
         given.update(zip(self._positions, values, strict=True))
         with torch.no_grad():
             results = program.graph(*(given[position] for position in range(len(program.inputs))))
@@ -75,14 +76,14 @@ class ReferenceRunner:
 
     def __init__(self, program: ControlProgram) -> None:
         self._program = program
-        self._state: dict[str, Any] = {}
+        self.state: dict[str, Any] = {}
         kinds = (InputKind.USER, InputKind.SCALAR)
         self._names = [i.name for i in program.inputs if i.kind in kinds]
 
     def __call__(self, values: Sequence[Any], emit: Emit) -> tuple[Sequence[Any], int]:
         given = dict(zip(self._names, values, strict=True))
         try:
-            return run_outputs(self._program, given, self._state, emit=emit)
+            return run_outputs(self._program, given, self.state, emit=emit)
         except Failure as error:
             raise CompileError("PTC-R020", str(error)) from error
         except InternalError as error:
@@ -90,12 +91,12 @@ class ReferenceRunner:
             raise CompileError("PTC-E010", f"the program is not what it says: {message}") from error
 
     def reset(self) -> None:
-        self._state = {}
+        self.state = {}
 
     def seed(self, seed: int) -> None:
         """As `torch.manual_seed`."""
         if GENERATOR in self._program.written:
-            self._state[GENERATOR] = _seeded(seed)
+            self.state[GENERATOR] = _seeded(seed)
 
 
 def _seeded(seed: int) -> torch.Tensor:
