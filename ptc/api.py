@@ -86,14 +86,18 @@ def export(
     output: str | Path,
     dynamic: Dynamic | None = None,
     check: bool = True,
+    settings: Mapping[str, Any] | None = None,
 ) -> ExportReport:
     """Write `model` in an exchange format (`onnx`, `ptir`): the file `output`, or `NAME.FORMAT` in
-    a folder. Other arguments as for `build`.
+    a folder. Other arguments as for `build`. `settings` has what only a format understands (onnx:
+    `opset`, `input_names`, `output_names`, `external`).
 
     Every output is compared with eager before the file appears. Raises CompileError PTC-Ennn.
     """
     request = _request(model, args, kwargs, dynamic, None)
-    return exporting.export_model([request], format=format, output=output, check=check)
+    return exporting.export_model(
+        [request], format=format, output=output, check=check, settings=settings
+    )
 
 
 def _request(

@@ -48,6 +48,35 @@ Output = Annotated[
 Check = Annotated[
     bool, typer.Option("--check/--no-check", help="Run the export and compare with eager.")
 ]
+Opset = Annotated[
+    int | None, typer.Option("--opset", metavar="N", help="onnx: the version of its operators.")
+]
+InputNames = Annotated[
+    list[str],
+    typer.Option(
+        "--input-name",
+        metavar="[OLD=]NEW",
+        help="onnx: what an input is called: x=image, or names in order. Repeat.",
+        show_default=False,
+    ),
+]
+OutputNames = Annotated[
+    list[str],
+    typer.Option(
+        "--output-name",
+        metavar="[OLD=]NEW",
+        help="onnx: what an output is called. Repeat.",
+        show_default=False,
+    ),
+]
+External = Annotated[
+    bool | None,
+    typer.Option(
+        "--external-data/--no-external-data",
+        help="onnx: weights in a file of their own (default: beyond 1.5 GB).",
+        show_default=False,
+    ),
+]
 
 
 def export_command(
@@ -61,6 +90,10 @@ def export_command(
     weights: Weights = None,
     dtype: Dtype = None,
     check: Check = True,
+    opset: Opset = None,
+    input_names: InputNames = [],  # noqa: B006
+    output_names: OutputNames = [],  # noqa: B006
+    external_data: External = None,
     dump_dir: DumpDir = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -82,12 +115,32 @@ def export_command(
             name=model.name,
             check=check,
             dump_dir=dump_dir,
+            settings=_settings(opset, input_names, output_names, external_data),
         )
     print_notes(report.notes)
     if as_json:
         OUT.print_json(json.dumps(_as_json(report)))
     else:
         _print_report(report, check)
+
+
+def _settings(
+    opset: int | None, inputs: list[str], outputs: list[str], external: bool | None
+) -> dict[str, Any]:
+    """What was asked for of what only some formats understand."""
+    found = {
+        "opset": opset,
+        "input_names": _renamed(inputs),
+        "output_names": _renamed(outputs),
+        "external": external,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _renamed(names: list[str]) -> list[str] | dict[str, str] | None:
+    if any("=" in name for name in names):
+        return {old: new or old for old, _, new in (name.partition("=") for name in names)}
+    return names or None
 
 
 def _as_json(report: ExportReport) -> dict[str, Any]:

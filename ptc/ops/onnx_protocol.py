@@ -82,7 +82,8 @@ class OnnxBuilder(Protocol):
         ...
 
     def constant(self, value: Any, dtype: DType) -> OnnxTensor:
-        """A constant: a number (0-d) or a nest of lists of numbers."""
+        """A constant: a number (0-d) or a nest of lists of numbers. A number that only a run knows
+        is that number."""
         ...
 
     def sizes(self, values: Sequence[Size]) -> OnnxTensor:

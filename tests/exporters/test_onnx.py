@@ -15,6 +15,7 @@ from torch import nn
 from ptc.autograd.functionalise import functionalise
 from ptc.exporters.api import ExportReport, export
 from ptc.exporters.onnx import run
+from ptc.exporters.onnx.format import TESTED_OPSET
 from ptc.graph.program import AtenProgram
 from ptc.support.diagnostics import CompileError
 from tests.exporters.checking import check_sets
@@ -54,8 +55,8 @@ def test_names_order_and_dims(tmp_path: Path) -> None:
     assert [d.dim_param or d.dim_value for d in x0.shape.dim] == ["batch", 4]
     y = model.graph.output[0].type.tensor_type
     assert [d.dim_param or d.dim_value for d in y.shape.dim] == ["2*batch", 2]
-    assert report.facts["opset"] == "23"
-    assert model.opset_import[0].version == 23
+    assert report.facts["opset"] == str(TESTED_OPSET)
+    assert model.opset_import[0].version == TESTED_OPSET
 
 
 def test_weights_are_named_and_stored_once(tmp_path: Path) -> None:
@@ -98,6 +99,30 @@ def test_outputs_that_are_inputs_constants_or_twice_the_same(tmp_path: Path) -> 
 
     model, _ = exported(fn, [(torch.randn(n, 2),) for n in (3, 4)], tmp_path, BATCH)
     assert len(set(names(model.graph.output))) == 5
+
+
+def test_inputs_and_outputs_are_called_as_was_asked(tmp_path: Path) -> None:
+    def fn(x: torch.Tensor, y: torch.Tensor) -> Any:
+        return x, torch.relu(x) + y
+
+    call = (torch.randn(3, 2), torch.randn(3, 2))
+    model, _ = exported(
+        fn, [call], tmp_path, input_names=["relu", "Add_1"], output_names=["x", "y"]
+    )
+    assert names(model.graph.input) == ["relu", "Add_1"]
+    assert names(model.graph.output) == ["x", "y"]
+    model, _ = exported(fn, [call], tmp_path, input_names={"x1": "image"})
+    assert names(model.graph.input) == ["x0", "image"]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"input_names": ["a"]}, {"output_names": {"z": "a"}}, {"input_names": ["a", "a"]}]
+)
+def test_names_that_cannot_be_are_refused(settings: Any, tmp_path: Path) -> None:
+    program = program_of(lambda x, y: x + y, torch.ones(2), torch.ones(2))
+    with pytest.raises(CompileError) as info:
+        export(program, format="onnx", output=tmp_path / "m.onnx", settings=settings)
+    assert info.value.code == "PTC-E024"
 
 
 class Mixed(nn.Module):

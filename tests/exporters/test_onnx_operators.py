@@ -17,7 +17,7 @@ from torch._ops import OpOverload
 
 from ptc.exporters.formats import ExportOptions
 from ptc.exporters.onnx import run
-from ptc.exporters.onnx.format import DEFAULT_OPSET
+from ptc.exporters.onnx.format import TESTED_OPSET
 from ptc.exporters.onnx.translate import translate
 from ptc.ops.onnx_registry import onnx_operators, onnx_rule
 from ptc.ops.protocol import Sample, T
@@ -120,7 +120,7 @@ def _check(op: OpOverload, row: Sample, folder: Path, *, dynamic: bool) -> None:
         assert dynamic, "torch refuses some operators only on symbolic sizes"
         pytest.skip("torch has no symbolic form")
     try:
-        model = translate(program, ExportOptions(), DEFAULT_OPSET)
+        model = translate(program, ExportOptions(), TESTED_OPSET)
         onnx_ir.save(model, folder / "m.onnx")
         execute = run.load(folder / "m.onnx", [item.name for item in program.inputs])
         results = execute(sampling.tensors_of(arguments))

@@ -124,6 +124,10 @@ class Builder:
         return tuple(outputs)
 
     def constant(self, value: Any, dtype: DType) -> OnnxTensor:
+        if isinstance(value, Index):
+            return self.cast(self.size(value), dtype)
+        if isinstance(value, OnnxTensor):
+            return self.cast(value, dtype)
         array = array_of(value, dtype)
         key = (dtype, array.shape, array.tobytes())
         known = self._constants.get(key)

@@ -21,12 +21,13 @@ from ptc.exporters.regions_build import build_regions
 from ptc.graph.program import AtenProgram
 from ptc.support.diagnostics import CompileError, InternalError
 
-#: The version our rules are written for. Newer ones only widen types of the operators used.
-DEFAULT_OPSET = 23
+#: The newest version with which every rule's samples have been run. Newer ones that a runtime
+#: knows can be asked for.
+TESTED_OPSET = 24
 
 #: Weights beyond this go into a file beside the model, where they are written, checked and run in
 #: place: protobuf holds a file of its own several times, and ends at 2 GB.
-EXTERNAL_BYTES = 256 << 20
+EXTERNAL_BYTES = 1536 << 20
 #: Smaller tensors stay in the model file even then.
 _EXTERNAL_TENSOR = 1024
 
@@ -89,7 +90,7 @@ class OnnxFormat:
 def _opset(settings: Mapping[str, Any]) -> int:
     opset = settings.get("opset")
     if opset is None:
-        return DEFAULT_OPSET
+        return min(TESTED_OPSET, run.newest_opset() or TESTED_OPSET)
     if not isinstance(opset, int) or not OLDEST_OPSET <= opset <= NEWEST_OPSET:
         raise CompileError(
             "PTC-E023",

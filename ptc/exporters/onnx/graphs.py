@@ -177,6 +177,14 @@ class GraphTranslation:
             made = rule(self._builder, *args, **kwargs)
         except CompileError as error:
             raise _placed(error, node) from error
+        except (TypeError, ValueError, AttributeError) as error:
+            if not any(isinstance(arg, Index) or _is_number(arg) for arg in args):
+                raise
+            raise CompileError(
+                "PTC-E021",
+                f"`{node.target}` takes a number here that is known at capture, in ONNX",
+                location=node.meta.get("location"),
+            ) from error
         return self._finish(node, made, types, isinstance(value, (tuple, list)))
 
     def _finish(self, node: Node, made: Any, types: tuple[ResultType, ...], several: bool) -> Any:
@@ -234,6 +242,10 @@ class GraphTranslation:
                 return [self._argument(item, node) for item in value]
             case _:
                 return value
+
+
+def _is_number(argument: Any) -> bool:
+    return isinstance(argument, OnnxTensor) and argument.shape == ()
 
 
 def _ancestors(values: Collection[Any]) -> set[Node]:

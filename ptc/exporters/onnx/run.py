@@ -5,10 +5,12 @@ Takes a file, gives a `Runner`. bfloat16 goes through OrtValues, since NumPy has
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import onnx
 import torch
 
 from ptc.exporters.formats import Runner
@@ -23,6 +25,39 @@ except ImportError:
 def is_available() -> bool:
     """Whether ONNX Runtime is installed."""
     return onnxruntime is not None
+
+
+@functools.cache
+def newest_opset() -> int | None:
+    """The newest version of the operators that ONNX Runtime takes; None if it is not installed."""
+    if onnxruntime is None:
+        return None
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    found = None
+    for opset in range(_FIRST_OPSET, onnx.defs.onnx_opset_version() + 1):
+        port = onnx.helper.make_tensor_value_info
+        graph = onnx.helper.make_graph(
+            [onnx.helper.make_node("Identity", ["x"], ["y"])],
+            "probe",
+            [port("x", onnx.TensorProto.FLOAT, [])],
+            [port("y", onnx.TensorProto.FLOAT, [])],
+        )
+        imports = [onnx.helper.make_opsetid("", opset)]
+        model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=_OLD_FORMAT)
+        try:
+            onnxruntime.InferenceSession(
+                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception:
+            break
+        found = opset
+    return found
+
+
+_FIRST_OPSET = 21
+#: An IR version that every runtime with these operators reads.
+_OLD_FORMAT = 10
 
 
 def load(path: Path, inputs: Sequence[str]) -> Runner:
