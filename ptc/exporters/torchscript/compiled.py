@@ -22,16 +22,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ptc.exporters.torchscript import library
+from ptc.exporters.torchscript import library, number_library, text_library
 from ptc.exporters.torchscript.writer import Writer
 from ptc.support.diagnostics import CompileError, InternalError
 
+#: What a module raises that raises.
+JitError: type[Exception] = torch.jit.Error
 #: Namespaces of operators that torch has without any other library.
 _OWN = frozenset({"aten", "prim", "prims", "quantized", "cuda"})
 _TYPES: Mapping[str, Any] = {
     "Any": Any, "Tensor": Tensor, **{n: getattr(typing, n) for n in ("List", "Dict", "Optional")}
 }  # fmt: skip
-_NAMES = {**_TYPES, "torch": torch, "library": library, "math": math, "warnings": warnings}
+_NAMES = {
+    **_TYPES, "torch": torch, "math": math, "warnings": warnings, "library": library,
+    "numbers_of_python": number_library, "texts": text_library,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

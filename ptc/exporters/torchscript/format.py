@@ -9,9 +9,12 @@ from pathlib import Path
 
 import torch
 
+from ptc.autograd.control import FunctionalControl
 from ptc.exporters.formats import ExportOptions, Runner, Written
 from ptc.exporters.torchscript.compiled import load, save
+from ptc.exporters.torchscript.control import write_control
 from ptc.exporters.torchscript.method import Method
+from ptc.exporters.torchscript.running import ScriptRunner
 from ptc.exporters.torchscript.straight import run_straight, write_straight
 from ptc.graph.program import AtenProgram
 from ptc.support.version import VERSION
@@ -22,6 +25,8 @@ class TorchScriptFormat:
 
     name = "torchscript"
     suffix = ".pt"
+    splits_sizes = True
+    omits: frozenset[str] = frozenset()
 
     def write(self, program: AtenProgram, path: Path, options: ExportOptions) -> Written:
         script, method = write_straight(program, options)
@@ -30,6 +35,15 @@ class TorchScriptFormat:
     def load(self, program: AtenProgram, path: Path) -> Runner:
         script, about = load(path)
         return run_straight(program, script, about["paths"])
+
+    def write_control(
+        self, program: FunctionalControl, path: Path, options: ExportOptions
+    ) -> Written:
+        script, method = write_control(program, options)
+        return _saved(script, method, path)
+
+    def load_control(self, program: FunctionalControl, path: Path) -> ScriptRunner:
+        return ScriptRunner(program.program, lambda: load(path)[0])
 
 
 def _saved(script: object, method: Method, path: Path) -> Written:

@@ -116,7 +116,7 @@ class Arguments:
                 shown = constant(value)
                 same = f"{text} == {shown}"
                 self._require(
-                    f"({same} or {text} != {text})" if value != value else same,
+                    f"math.isnan({text})" if value != value else same,
                     f"{path} is not {value!r}",
                 )
             case Node(kind, children, keys):
