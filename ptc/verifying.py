@@ -96,19 +96,22 @@ def require_equal(report: VerifyReport) -> None:
     )
 
 
-def dynamic_texts(artifact: Path) -> list[str]:
-    """The `--dynamic` texts with which a library was made, so that the model is taken the same way;
-    none for other artifacts, which do not say."""
+def dynamic_texts(artifact: Path, entries: Sequence[str]) -> list[str]:
+    """The `--dynamic` texts with which these entries of a library were made (none given: its only
+    one), so that the model is taken the same way; none for other artifacts, which do not say."""
     if artifact.suffix != ".so" or is_package(artifact):
         return []
     texts: dict[str, None] = {}
     for entry in load(artifact).manifest.entries:
+        if entries and entry.name not in entries:
+            continue
+        prefix = f"{entry.name}:" if len(entries) > 1 else ""
         sizes = {size.symbol: size for size in entry.sizes}
         for tensor in entry.inputs:
             for dim, extent in enumerate(tensor.shape):
                 if (size := sizes.get(str(extent))) is not None:
                     bounds = f"[{size.lower}..{size.upper}]" if size.upper is not None else ""
-                    texts[f"{tensor.name}:{dim}={size.name}{bounds}"] = None
+                    texts[f"{prefix}{tensor.name}:{dim}={size.name}{bounds}"] = None
     return list(texts)
 
 

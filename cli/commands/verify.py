@@ -42,7 +42,7 @@ def verify_command(
     """Run an artifact and eager on the same inputs, given and drawn, and compare all outputs."""
     del debug
     request = load_request(
-        against, inputs=inputs, dynamic=dynamic or dynamic_texts(artifact), init=init,
+        against, inputs=inputs, dynamic=dynamic or dynamic_texts(artifact, entries), init=init,
         weights=weights, dtype=dtype, entries=entries, seed=seed,
     )  # fmt: skip
     model = load(request)

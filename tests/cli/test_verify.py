@@ -114,7 +114,11 @@ def test_unknown_kinds_and_entries(built: Path, tmp_path: Path) -> None:
 
 
 def test_a_library_says_which_sizes_may_change(built: Path) -> None:
-    assert dynamic_texts(built / "libnet.so") == ["x:0=batch[1..64]"]
+    library = built / "libnet.so"
+    assert dynamic_texts(library, []) == ["x:0=batch[1..64]"]
+    assert dynamic_texts(library, ["forward"]) == ["x:0=batch[1..64]"]
+    assert dynamic_texts(library, ["forward", "double"]) == ["forward:x:0=batch[1..64]"]
+    assert dynamic_texts(library, ["double"]) == []
 
 
 def test_the_command(built: Path, tmp_path: Path) -> None:
