@@ -9,25 +9,31 @@ decided where artifacts are made: `artifact.verify`, `artifact.verify_control`, 
 from __future__ import annotations
 
 import copy
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ptc.artifact.emulated import emulator, load_emulated
 from ptc.artifact.entry_capture import capture_entry
 from ptc.artifact.forms import functional_form, live_state
 from ptc.artifact.input_sets import SizeRange, input_sets
 from ptc.artifact.live_state import LiveState
+from ptc.artifact.subjects import LibrarySubject
 from ptc.artifact.vectors import as_library
 from ptc.artifact.verify import OutputCheck, Verification, verify_entry
 from ptc.artifact.verify_control import verify_control_entry
 from ptc.autograd.control import FunctionalControl
+from ptc.codegen.target import parse_target
 from ptc.exporters.check import compare
 from ptc.exporters.formats import FORMATS, ControlFormat, find_format
 from ptc.exporting import check_control, export_checks, functional_of
 from ptc.hosted.model import HostedModel
 from ptc.hosted.package import SUFFIX, is_package
-from ptc.hosting import load
-from ptc.hosting.manifest import EntryInfo
+from ptc.hosting import LoadedArtifact, load
+from ptc.hosting.elf import inspect_library
+from ptc.hosting.library import GETTER
+from ptc.hosting.manifest import EntryInfo, from_text
 from ptc.loader.model import EntryRequest
 from ptc.support.diagnostics import CompileError, InternalError
 from ptc.support.dumps import Dumper
@@ -102,7 +108,7 @@ def dynamic_texts(artifact: Path, entries: Sequence[str]) -> list[str]:
     if artifact.suffix != ".so" or is_package(artifact):
         return []
     texts: dict[str, None] = {}
-    for entry in load(artifact).manifest.entries:
+    for entry in _opened(artifact).manifest.entries:
         if entries and entry.name not in entries:
             continue
         prefix = f"{entry.name}:" if len(entries) > 1 else ""
@@ -145,13 +151,14 @@ def check_library(
     for request in requests:
         info = _fitting_entry(path, request)
         program = functional_form(capture_entry(request, notes))
-        loaded = load(path)  # anew: what the trial call left is not the model's beginning
+        loaded = _opened(path)  # anew: what the trial call left is not the model's beginning
         ranges = [SizeRange(size.name, size.lower, size.upper) for size in info.sizes]
         sets, state = input_sets(request, ranges), live_state(program)
         with as_library(program):
             if isinstance(program, FunctionalControl):
+                subject = LibrarySubject(loaded, info.name)
                 check = verify_control_entry(
-                    request.function, loaded, info.name, program.program, sets, state
+                    request.function, subject, info.name, program.program, sets, state
                 )
             else:
                 entry = loaded.entry(info.name)
@@ -162,7 +169,7 @@ def check_library(
 
 
 def _fitting_entry(path: Path, request: EntryRequest) -> EntryInfo:
-    loaded = load(path)
+    loaded = _opened(path)
     info = loaded.manifest.entry(request.name)
     if info is None:
         names = ", ".join(entry.name for entry in loaded.manifest.entries)
@@ -178,6 +185,26 @@ def _fitting_entry(path: Path, request: EntryRequest) -> EntryInfo:
         if loaded.raised is not error:
             raise
     return info
+
+
+def _opened(path: Path) -> LoadedArtifact:
+    """The library, in an emulator where it is for another processor. Raises CompileError PTC-R005
+    where none is installed."""
+    file = inspect_library(path, any_machine=True)
+    if file.machine == platform.machine():
+        return load(path)
+    beside = path.with_name(f"{path.stem.removeprefix('lib')}.json")
+    command = f"there is no {beside.name} beside it"
+    if beside.is_file():
+        manifest = from_text(beside.read_text(encoding="utf-8"), str(beside))
+        target = parse_target(f"{manifest.target.triple}+{manifest.target.isa}")
+        command = emulator(target)
+        if not isinstance(command, str):
+            getter = next(name for name in file.symbols if name.endswith(GETTER))
+            return load_emulated(
+                path.resolve(), manifest, getter.removesuffix(GETTER), target, command
+            )
+    raise CompileError("PTC-R005", f"{path} was made for {file.machine}, and {command}")
 
 
 def _misfit(path: Path, why: str) -> CompileError:

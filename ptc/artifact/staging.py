@@ -24,7 +24,7 @@ from ptc.codegen import toolchain
 from ptc.codegen.by_hand import emitted_files, usage
 from ptc.codegen.entry import AnyEntry
 from ptc.codegen.generate import Generated, with_manifest
-from ptc.codegen.host import image_unit
+from ptc.codegen.host import WeightFiles, image_unit
 from ptc.codegen.sources import Unit
 from ptc.codegen.target import Target
 from ptc.codegen.versions import generate_for
@@ -119,13 +119,17 @@ def generate_library(compiled: Sequence[AnyCompiled], plan: Plan) -> Generated:
             hint="give one of them, for example `--target x86_64-linux-gnu+avx2`",
         )
     entries: list[AnyEntry] = [codegen_entry(entry) for entry in compiled]
+    files = None
+    if plan.saved is not None:
+        aliases = {i.name: i.aliases for entry in compiled for i in entry.inputs if i.aliases}
+        files = WeightFiles(plan.saved, aliases)
     generated = generate_for(
         entries,
         name=plan.name,
         target=target,
         weights_file=plan.weights_file,
         image=plan.in_memory,
-        saved=plan.saved,
+        files=files,
         alone=plan.form != "static",
     )
     text = usage(generated.sources.header, plan.name, target, plan.form)

@@ -7,7 +7,7 @@ The table of contents of code generation: kernels are written and deduplicated (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -16,6 +16,7 @@ from ptc.codegen.entry import AnyEntry, ControlEntry, Entry
 from ptc.codegen.functions import FunctionTable, identifier
 from ptc.codegen.host import (
     Weight,
+    WeightFiles,
     host_unit,
     manifest_unit,
     mechanics_unit,
@@ -56,7 +57,7 @@ def generate(
     live_weights: bool = False,
     weights_file: str | None = None,
     image: bool = False,
-    saved: Set[str] | None = None,
+    files: WeightFiles | None = None,
     manifest: str = "{}",
     jobs: int = 2,
 ) -> Generated:
@@ -65,7 +66,7 @@ def generate(
     live_weights  weights are read through pointers passed to `run_raw`, after the inputs' order
     weights_file  name of the safetensors file beside the library; None: weights are embedded
     image         embedded weights are in the library's memory (`host.image_unit`), not in a section
-    saved         weights that files of new weights must have (default: all)
+    files         what files of new weights hold (default: all weights)
     manifest      what `api->manifest()` returns; see `with_manifest` to set it later
     """
     target = resolve(target or Target())
@@ -88,7 +89,7 @@ def generate(
     ]
     prepared = with_owners_kept([code.prepared for code in codes])
     codes = [replace(code, prepared=rows) for code, rows in zip(codes, prepared, strict=True)]
-    weights = _with_uses(weights, codes, saved)
+    weights = _with_uses(weights, codes, files)
     controls = control_codes(entries, names)
     host = host_unit(
         name, programs, len(entries), codes, weights, table.declarations(), target,
@@ -107,17 +108,18 @@ def generate(
 
 
 def _with_uses(
-    weights: Sequence[Weight], codes: Sequence[EntryCode], saved: Set[str] | None
+    weights: Sequence[Weight], codes: Sequence[EntryCode], files: WeightFiles | None
 ) -> tuple[Weight, ...]:
     """The table with what runs read, and what files of weights have. A constant is always kept:
     new weights are prepared together with it."""
     kept = {name for code in codes for name in code.weights}
-    constants = set[str]() if saved is None else {w.name for w in weights} - saved
+    constants = set[str]() if files is None else {w.name for w in weights} - files.saved
     return tuple(
         replace(
             weight,
             is_kept=weight.is_written or weight.name in kept | constants,
             is_saved=weight.name not in constants,
+            aliases=tuple(files.aliases.get(weight.name, ())) if files else (),
         )
         for weight in weights
     )

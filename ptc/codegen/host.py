@@ -8,7 +8,7 @@ every library and so compiled once a cache.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from ptc.codegen.control import ControlCode
@@ -49,6 +49,16 @@ class Weight:
     is_written: bool = False
     is_kept: bool = True  # read by a run, not only to prepare others
     is_saved: bool = True  # in files of the model's weights
+    aliases: tuple[str, ...] = ()  # other names there
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFiles:
+    """What files of the model's weights hold: names of `saved` tensors, and under which other names
+    they may have one (tied weights are saved once)."""
+
+    saved: Set[str]
+    aliases: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +247,19 @@ def _entry_specs(
 
 def _weight_specs(weights: Sequence[Weight]) -> list[str]:
     rows: list[str] = []
-    for weight in weights:
+    tables: list[str] = []
+    for number, weight in enumerate(weights):
+        if weight.aliases:
+            names = [string_literal(json.dumps(name)) for name in weight.aliases]
+            tables += _table("char* const", f"aliases{number}", [*names, "nullptr"])
         dtype = SAFETENSORS_DTYPES.get(weight.dtype, weight.dtype.value)
         key = string_literal(json.dumps(weight.name))
         flags = [str(flag).lower() for flag in (weight.is_written, weight.is_kept, weight.is_saved)]
         dims = ", ".join(map(str, weight.shape[:8]))
-        fields = (key, string_literal(dtype), weight.bytes, *flags, len(weight.shape))
+        aliases = f"aliases{number}" if weight.aliases else "nullptr"
+        fields = (key, aliases, string_literal(dtype), weight.bytes, *flags, len(weight.shape))
         rows.append(f"{{{', '.join(map(str, fields))}, {{{dims}}}}}")
-    return [*_table("WeightSpec", "weight_specs", rows), ""]
+    return [*tables, *_table("WeightSpec", "weight_specs", rows), ""]
 
 
 def _feature_table(target: Target) -> list[str]:

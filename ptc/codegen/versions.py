@@ -7,12 +7,13 @@ is first asked for its interface. Must not know what is computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ptc.codegen.entry import AnyEntry
 from ptc.codegen.functions import identifier
 from ptc.codegen.generate import Generated, generate
+from ptc.codegen.host import WeightFiles
 from ptc.codegen.sources import Sources, Unit
 from ptc.codegen.statements import string_literal
 from ptc.codegen.target import Target
@@ -25,7 +26,7 @@ def generate_for(
     target: Target,
     weights_file: str | None,
     image: bool,
-    saved: Set[str] | None = None,
+    files: WeightFiles | None = None,
     alone: bool = True,
 ) -> Generated:
     """`generate` for each version that the resolved `target` has, in one set of sources.
@@ -39,7 +40,7 @@ def generate_for(
         (
             at,
             generate(
-                entries, name=name, target=at, weights_file=weights_file, image=image, saved=saved
+                entries, name=name, target=at, weights_file=weights_file, image=image, files=files
             ),
         )
         for at in target.versions

@@ -22,7 +22,8 @@ from ptc.hosting.seal import (
 )
 from ptc.support.diagnostics import CompileError
 
-_SYMBOL = "_ptc_api"
+#: How the one function that a library exports ends.
+GETTER = "_ptc_api"
 #: Weights up to this size are compared with their hash at every load (about a tenth of a second).
 HASHED_AT_LOAD = 64 << 20
 
@@ -59,11 +60,11 @@ class Library:
         self.file = inspect_library(path)
         self.path = path.resolve()
         require_intact(self.file)
-        symbol = next((s for s in self.file.symbols if s.endswith(_SYMBOL)), None)
+        symbol = next((s for s in self.file.symbols if s.endswith(GETTER)), None)
         if symbol is None:
             raise CompileError(
                 "PTC-R003",
-                f"{path} was not made by ptc: it has no function NAME{_SYMBOL}",
+                f"{path} was not made by ptc: it has no function NAME{GETTER}",
                 hint="compile the model with `ptc compile`",
             )
         try:

@@ -101,6 +101,7 @@ struct StateSpec {
 
 struct WeightSpec {
   const char* key;    // JSON string with quotes, as in the file's header
+  const char* const* aliases;  // other keys of it, null at the end; null: none
   const char* dtype;  // safetensors' name of the element type
   int64_t bytes;
   bool is_written;  // by an entry: sessions get their own copy

@@ -75,6 +75,12 @@ static bool same_text(const char* expected, const char* text, size_t length) {
   return strlen(expected) == length && memcmp(expected, text, length) == 0;
 }
 
+static bool is_alias(const WeightSpec& spec, const char* key, size_t length) {
+  for (const char* const* alias = spec.aliases; alias && *alias; ++alias)
+    if (same_text(*alias, key, length)) return true;
+  return false;
+}
+
 // Find every weight of the model in a safetensors image; `kept_only`: every one that a run reads; `saved_only`: every
 // one that files of weights have.
 static ptc_status read_index(const char* path, const char* image, size_t bytes, bool kept_only, bool saved_only,
@@ -109,7 +115,7 @@ static ptc_status read_index(const char* path, const char* image, size_t bytes, 
       good = good && json.take('}') && count == 2;
       for (int i = 0; good && i < model_spec.weight_count; ++i) {
         const WeightSpec& spec = model_spec.weights[i];
-        if (!same_text(spec.key, key, key_length)) continue;
+        if (!same_text(spec.key, key, key_length) && (weights[i] || !is_alias(spec, key, key_length))) continue;
         if (offsets[0] > offsets[1] || offsets[1] > data_bytes)
           return m.fail(broken, "the weights in %s are truncated: %s ends beyond the file", path, spec.key);
         if (offsets[1] - offsets[0] != spec.bytes || !same_text(spec.dtype, dtype + 1, dtype_length - 2))

@@ -121,6 +121,28 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(
     torch.testing.assert_close(loaded(X) - 1, before)
 
 
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.read, self.write = nn.Embedding(9, 8), nn.Linear(8, 9, bias=False)
+        self.write.weight = self.read.weight
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.write(self.read(ids))
+
+
+@pytest.mark.parametrize("kept", ["read.weight", "write.weight"])
+def test_tied_weights_under_either_name(tmp_path: Path, kept: str) -> None:
+    model, ids = Tied().eval(), torch.tensor([1, 2, 8])
+    loaded = ptc.build(model, (ids,), output=tmp_path / "libtied.so").load()
+    new = torch.randn(9, 8)
+    save_file({kept: new}, tmp_path / "new.safetensors")
+    loaded.update_weights(tmp_path / "new.safetensors")
+    with torch.no_grad():
+        model.read.weight.copy_(new)
+        torch.testing.assert_close(loaded(ids), model(ids))
+
+
 def test_runs_see_old_or_new_weights_whole(built: tuple[Net, Path], tmp_path: Path) -> None:
     loaded = ptc.load(built[1])
     assert isinstance(loaded, LoadedArtifact)

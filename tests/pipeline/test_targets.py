@@ -20,6 +20,7 @@ from ptc.loader.model import LoadRequest
 from ptc.pipeline import BuildOptions, build_library
 from ptc.support import settings
 from ptc.support.diagnostics import CompileError
+from ptc.verifying import verify
 
 SAMPLES = Path(__file__).parents[2] / "sample_models"
 ARM = "aarch64-linux-gnu"
@@ -163,6 +164,10 @@ def test_aarch64_equals_eager_in_the_emulator(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         ptc.load(tmp_path / "libnet.so")
     assert caught.value.code == "PTC-R005"
+    for seed, equal in ((0, True), (1, False)):  # later, as `ptc verify` does
+        torch.manual_seed(seed)
+        request = api._request(Net().eval(), (torch.randn(3, 40),), None, None, "forward")
+        assert verify(tmp_path / "libnet.so", [request]).passed is equal
 
 
 @pytest.mark.slow
