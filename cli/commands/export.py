@@ -37,7 +37,7 @@ from ..render import (
 
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", metavar="FORMAT", help="onnx, ptir or torchscript."),
+    typer.Option("--format", "-f", metavar="FORMAT", help="onnx, pt2, ptir or torchscript."),
 ]
 Output = Annotated[
     str | None,

@@ -104,6 +104,7 @@ class ControlFormat(Protocol):
 #: libraries.
 FORMATS: Mapping[str, str] = {
     "onnx": "ptc.exporters.onnx.format",
+    "pt2": "ptc.exporters.pt2.format",
     "ptir": "ptc.exporters.ptir.format",
     "torchscript": "ptc.exporters.torchscript.format",
 }

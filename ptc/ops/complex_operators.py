@@ -80,7 +80,8 @@ def _fake_mirror(half: Tensor, n: int, negated: bool) -> Tensor:
     return half.new_empty((*half.shape[:-1], n))
 
 
-_EAGER: Mapping[str, Callable[..., Any]] = {
+#: What each operator computes, in operators of torch's own.
+EAGER: Mapping[str, Callable[..., Any]] = {
     "real": _eager_real,
     "imag": _eager_imag,
     "fft": _eager_fft,
@@ -105,7 +106,7 @@ def _register() -> torch.library.Library | None:
     library = torch.library.Library(opaque.NAMESPACE, "FRAGMENT")
     for name, schema in _SCHEMAS.items():
         library.define(name + schema)
-        library.impl(name, _EAGER[name], "CompositeExplicitAutograd")
+        library.impl(name, EAGER[name], "CompositeExplicitAutograd")
         torch.library.register_fake(f"{opaque.NAMESPACE}::{name}", _FAKE[name], lib=library)
     return library
 

@@ -196,7 +196,8 @@ def _fake_rnn(
     return _fake_output(x, h0, bidirectional), h0.new_empty(h0.shape)
 
 
-_EAGER: Mapping[str, Callable[..., Any]] = {
+#: What each operator computes, in operators of torch's own.
+EAGER: Mapping[str, Callable[..., Any]] = {
     "linear": _eager_linear,
     "sdpa": _eager_sdpa,
     "rms_norm": _eager_rms_norm,
@@ -221,7 +222,7 @@ def _register() -> torch.library.Library | None:
     library = torch.library.Library(NAMESPACE, "FRAGMENT")
     for name, schema in _SCHEMAS.items():
         library.define(name + schema)
-        library.impl(name, _EAGER[name], "CompositeExplicitAutograd")
+        library.impl(name, EAGER[name], "CompositeExplicitAutograd")
         torch.library.register_fake(f"{NAMESPACE}::{name}", _FAKE[name], lib=library)
     return library
 
