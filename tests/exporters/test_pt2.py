@@ -18,8 +18,8 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from ptc.exporters.api import ExportReport
 from ptc.exporters.pt2.sizes import Sizes
+from ptc.exporting import export_model
 from ptc.loader.model import DynamicDim, EntryRequest
-from ptc.pipeline import export_model
 from ptc.support.diagnostics import CompileError
 from tests.graph.tracing import trace
 

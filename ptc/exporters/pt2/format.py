@@ -10,15 +10,16 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
+from ptc.autograd.control import FunctionalControl
 from ptc.exporters.check import call_inputs
-from ptc.exporters.formats import ExportOptions, Runner, Written, weight_of
+from ptc.exporters.formats import ControlRunner, ExportOptions, Runner, Written, weight_of
 from ptc.exporters.pt2 import torch_export, trees
-from ptc.exporters.pt2.module import make_module
-from ptc.exporters.pt2.sizes import Sizes
+from ptc.exporters.pt2.build import Recipe, build
+from ptc.exporters.pt2.control import FileRunner, export_regions
 from ptc.exporters.pt2.straight import runner
+from ptc.graph.control import ControlProgram
 from ptc.graph.program import AtenProgram, OutputKind
 from ptc.support.diagnostics import InternalError
-from ptc.support.version import VERSION
 
 #: The file in the archive that says what torch's own do not.
 _EXTRA = "ptc.json"
@@ -29,6 +30,8 @@ class Pt2Format:
 
     name = "pt2"
     suffix = ".pt2"
+    splits_sizes = False
+    omits = frozenset({"texts", "exceptions"})
 
     def write(self, program: AtenProgram, path: Path, options: ExportOptions) -> Written:
         exported, extra = export_straight(program, options)
@@ -38,6 +41,18 @@ class Pt2Format:
 
     def load(self, program: AtenProgram, path: Path) -> Runner:
         return run_file(program, path)
+
+    def write_control(
+        self, program: FunctionalControl, path: Path, options: ExportOptions
+    ) -> Written:
+        exported, extra, notes = export_regions(program, options)
+        torch_export.save(exported, path, {_EXTRA: json.dumps(extra)})
+        count = sum(1 for _ in torch_export.operators_of(exported))
+        found = (*notes, *_notes(program.program))
+        return Written((path,), count, {"torch": torch.__version__}, found)
+
+    def load_control(self, program: FunctionalControl, path: Path) -> ControlRunner:
+        return FileRunner(program.program, path, _EXTRA)
 
 
 FORMAT = Pt2Format()
@@ -49,36 +64,22 @@ def export_straight(
     """The ExportedProgram of a straight program, and what else the file says."""
     if program.arguments is None or program.result is None:
         raise InternalError("export", "a segment is no program that can be called")
-    trees.require_result(program.result)
     weights = {
         described.name: tensor
         for position, described in enumerate(program.inputs)
         if (tensor := weight_of(program, position, options)) is not None
     }
-    written = {
-        program.inputs[output.target].name
-        for output in program.outputs
-        if output.target is not None
-    }
-    module, names = make_module(
-        program.inputs, weights, written, program.arguments, program.result, runner(program)
-    )
     fakes = [n.meta["val"] for n in program.graph.graph.nodes if n.op == "placeholder"]
-    positions = call_inputs(program)
-    sizes = Sizes([fakes[at] for at in positions], program.dims)
-    args, kwargs = trees.call_of(
-        program.arguments, {at: sizes.example(fakes[at]) for at in positions}
-    )
-    shapes = trees.by_parameter(
-        program.arguments,
-        program.inputs,
-        {at: sizes.specification(fakes[at]) for at in positions},
-    )
-    exported = torch_export.trace(module, args, kwargs, shapes)
-    return exported, {"ptc": VERSION, "name": program.name, "weights": names, "sizes": sizes.names}
+    recipe = Recipe(
+        program.name, program.inputs, {at: fakes[at] for at in call_inputs(program)},
+        program.dims, program.arguments, program.result, weights,
+        [output.target for output in program.outputs if output.target is not None],
+        runner(program),
+    )  # fmt: skip
+    return build(recipe)
 
 
-def _notes(program: AtenProgram) -> tuple[str, ...]:
+def _notes(program: AtenProgram | ControlProgram) -> tuple[str, ...]:
     assert program.arguments is not None and program.result is not None
     found = trees.changed_classes(program.arguments) | trees.changed_classes(program.result)
     return tuple(

@@ -17,8 +17,8 @@ from torch import nn
 from ptc.exporters.pt2 import trees
 from ptc.graph.program import InputKind, ProgramInput, Structure
 
-#: Runs a program: the values of all its inputs (None for one that the call does not give), to
-#: those of its results; weights and arguments that it writes to are written in place.
+#: Runs a program: the values of all its inputs (None for one that the call does not give), to a
+#: pytree of results.
 Run = Callable[[Sequence[Any]], Any]
 
 
@@ -87,7 +87,6 @@ def make_module(
     weights: Mapping[str, torch.Tensor],
     written: Collection[str],
     arguments: Structure,
-    result: Structure,
     run: Run,
 ) -> tuple[nn.Module, dict[str, str]]:
     """The module, and the names in it of `weights`, which are the content of the inputs that are no
@@ -102,8 +101,7 @@ def make_module(
     def forward(*args: Any, **kwargs: Any) -> Any:
         given = trees.leaves_of(arguments, (args, kwargs))
         found = [held.get(described.name) for described in inputs]
-        values = [given.get(at) if value is None else value for at, value in enumerate(found)]
-        return trees.build(result, run(values))
+        return run([given.get(at) if value is None else value for at, value in enumerate(found)])
 
     forward.__signature__ = trees.signature_of(arguments, inputs)  # type: ignore[attr-defined]
     names = held.names()

@@ -1,12 +1,12 @@
 """Running a straight program as `torch.export` traces it: its graph, by torch's own operators.
 
-Takes an `AtenProgram`, gives a function of flat values that writes what the program writes.
+Takes an `AtenProgram`, gives a function of flat values.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch.fx import Graph, GraphModule, Interpreter, Node
 from torch.fx.traceback import preserve_node_meta
 
 from ptc.autograd.torch_internals import storage_key
+from ptc.exporters.pt2.build import Run
 from ptc.exporters.pt2.stock import stock_form
 from ptc.graph.program import AtenProgram, OutputKind
 from ptc.support.diagnostics import CompileError, Location
@@ -74,23 +75,18 @@ def _frame(place: Location) -> str:
     return f"{text}\n    {place.text.strip()}" if place.text else text
 
 
-def runner(program: AtenProgram) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function of the values of all inputs that gives the user's results."""
+def runner(program: AtenProgram) -> Run:
+    """A function of the values of all inputs that gives what is written, and the results."""
     graph = with_source_lines(program.graph)
     copied = _read_after_writing(program)
 
-    def run(values: Sequence[Any]) -> list[Any]:
+    def run(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         given = [value.clone() if at in copied else value for at, value in enumerate(values)]
         with preserve_node_meta():
             results = Replay(graph).run(*given)
-        found: list[Any] = []
-        for output, value in zip(program.outputs, results, strict=True):
-            if output.kind is OutputKind.USER:
-                found.append(value)
-            else:
-                assert output.target is not None
-                values[output.target].copy_(value)
-        return found
+        pairs = list(zip(program.outputs, results, strict=True))
+        contents = [value for output, value in pairs if output.kind is OutputKind.WRITE_BACK]
+        return contents, [value for output, value in pairs if output.kind is OutputKind.USER]
 
     return run
 
