@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -38,32 +37,9 @@ def all_rows(wanted: str = "") -> list[Row]:
     ]
 
 
-def spelled_out(program: AtenProgram) -> AtenProgram:
-    """Every argument of every operator by position, defaults too, as version 2 of the text has
-    them."""
-    for node in program.graph.graph.nodes:
-        if node.op != "call_function" or not isinstance(node.target, OpOverload):
-            continue
-        arguments = node.target._schema.arguments
-        values = dict(zip([a.name for a in arguments], node.args, strict=False)) | dict(node.kwargs)
-        node.args = tuple(values.get(a.name, _default(a)) for a in arguments)
-        node.kwargs = {}
-    return program
-
-
-def _default(argument: Any) -> Any:
-    value = argument.default_value
-    if argument.name == "dtype" and value is not None:
-        return torch.int64
-    if argument.name == "memory_format" and value is not None:
-        return torch.contiguous_format
-    return value
-
-
 def write_program(program: AtenProgram, path: Path) -> None:
-    module, literals = extract(spelled_out(program))
-    text = print_module(module).replace("ptir 1\n", "ptir 2\n", 1)
-    write_package(path, text, {"format": "ptir", "schema": 2}, literals)
+    module, literals = extract(program)
+    write_package(path, print_module(module), {"format": "ptir", "schema": 2}, literals)
 
 
 def as_array(x: torch.Tensor) -> np.ndarray:
