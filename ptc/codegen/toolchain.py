@@ -150,11 +150,13 @@ def _builds_for(compiler: Compiler, platform: Platform) -> bool:
     if compiler.is_zig:
         return True
     parts = _machine_of(compiler).split("-")  # x86_64-linux-gnu, x86_64-pc-linux-gnu
-    if parts[0] != platform.machine:
+    if parts[0].replace("arm64", "aarch64") != platform.machine:
         return False
     match platform.system:
         case "linux":
-            return "linux" in parts and parts[-1] == platform.triple.split("-")[2]
+            # Some have no word for glibc: x86_64-redhat-linux.
+            libc = "musl" if parts[-1].startswith("musl") else "gnu"
+            return "linux" in parts and libc == platform.triple.split("-")[2]
         case "windows":
             return "mingw32" in parts or "windows" in parts
         case _:

@@ -21,6 +21,12 @@ from ptc.support.diagnostics import CompileError, InternalError
 ANSWER = 'extern "C" __attribute__((visibility("default"))) int answer(void) { return %d; }\n'
 
 
+TARGETS = (
+    "x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu", "x86_64-windows-gnu",
+    "aarch64-macos",
+)  # fmt: skip
+
+
 def sources(value: int = 42, units: int = 1) -> Sources:
     extra = tuple(
         Unit(f"u{i}.cpp", f"int unused{i}(int x) {{ return x + {i}; }}\n") for i in range(1, units)
@@ -199,6 +205,29 @@ def test_other_platforms_with_zig(tmp_path: Path, target: str) -> None:
         built = toolchain.build(sources(), parse_target(target), cache=tmp_path)
     text = subprocess.run(["file", built.library], capture_output=True, text=True, check=True)
     assert target.split("-")[0].replace("_", "-") in text.stdout
+
+
+@pytest.mark.parametrize(
+    "machine, target",
+    [
+        ("x86_64-linux-gnu", "x86_64-linux-gnu"),
+        ("x86_64-pc-linux-gnu", "x86_64-linux-gnu"),
+        ("x86_64-redhat-linux", "x86_64-linux-gnu"),
+        ("x86_64-alpine-linux-musl", "x86_64-linux-musl"),
+        ("aarch64-linux-gnu", "aarch64-linux-gnu"),
+        ("x86_64-w64-mingw32", "x86_64-windows-gnu"),
+        ("arm64-apple-darwin23.1.0", "aarch64-macos"),
+        ("aarch64-apple-darwin23", "aarch64-macos"),
+    ],
+)
+def test_what_a_compiler_builds_for(
+    monkeypatch: pytest.MonkeyPatch, machine: str, target: str
+) -> None:
+    monkeypatch.setattr(toolchain, "_machine_of", lambda compiler: machine)
+    compiler = toolchain.Compiler(("c++",), "a compiler", False)
+    platforms = {t: parse_target(t).platform for t in TARGETS}
+    found = [t for t, platform in platforms.items() if toolchain._builds_for(compiler, platform)]
+    assert found == [target]
 
 
 def test_another_platform_without_a_compiler_for_it(tmp_path: Path) -> None:
