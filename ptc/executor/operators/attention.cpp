@@ -28,6 +28,13 @@ Tensor with_lead(const Tensor& x, const Dims& lead) {
 Dims lead_of(const Tensor& x) { return Dims(x.sizes.begin(), x.sizes.end() - 2); }
 Tensor rows_dense(const Tensor& x) { return x.sizes[3] <= 1 || x.strides[3] == 1 ? x : contiguous(x); }
 
+// Whether all dimensions before that of heads are equal.
+bool same_batches(const Tensor& q, const Tensor& k) {
+  for (int d = 0; d + 3 < q.rank(); ++d)
+    if (q.sizes[d] != k.sizes[d]) return false;
+  return true;
+}
+
 struct Operands {
   Tensor q, k, v, mask;
   bool causal;
@@ -109,7 +116,7 @@ Value attention(Call& c) {
   if (!shared) {
     lead = broadcast_sizes(broadcast_sizes(lead, lead_of(k)), lead_of(v));
     q = with_lead(q, lead), k = with_lead(k, lead), v = with_lead(v, lead);
-  } else if (lead.empty() || !k.sizes[k.rank() - 3] || q.sizes[q.rank() - 3] % k.sizes[k.rank() - 3]) {
+  } else if (k.rank() != q.rank() || lead_of(k) != lead_of(v) || lead.empty() || !same_batches(q, k) || !k.sizes[k.rank() - 3] || q.sizes[q.rank() - 3] % k.sizes[k.rank() - 3]) {
     fail("query heads do not share key heads evenly");
   }
   const int64_t rows = q.sizes[q.rank() - 2], width = q.sizes[q.rank() - 1], length = k.sizes[k.rank() - 2], columns = v.sizes[v.rank() - 1];

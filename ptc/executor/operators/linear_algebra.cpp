@@ -13,13 +13,17 @@ namespace {
 
 int64_t rows_of(const Tensor& a) { return a.sizes[a.rank() - 2]; }
 int64_t columns_of(const Tensor& a) { return a.sizes[a.rank() - 1]; }
-Dims batch_of(const Tensor& a, int kept = 2) { return Dims(a.sizes.begin(), a.sizes.end() - kept); }
+Dims batch_of(const Tensor& a, int kept = 2) {
+  if (a.rank() < kept) fail("a tensor of %d dimensions", a.rank());
+  return Dims(a.sizes.begin(), a.sizes.end() - kept);
+}
 Dims joined(Dims batch, std::initializer_list<int64_t> rest) {
   for (int64_t size : rest) batch.push_back(size);
   return batch;
 }
 Tensor flipped(const Tensor& a) { return transpose(a, -2, -1); }
 Tensor for_batch(const Tensor& a, const Dims& batch, int kept = 2) {
+  if (a.rank() < kept) fail("a tensor of %d dimensions", a.rank());
   Dims sizes = batch;
   for (int d = a.rank() - kept; d < a.rank(); ++d) sizes.push_back(a.sizes[d]);
   return contiguous(expand(a, sizes));
@@ -30,6 +34,11 @@ Tensor matrices(const Tensor& a) {
   if (a.rank() < 2) fail("a matrix is needed");
   if (a.dtype != DType::F32 && a.dtype != DType::F64) fail("a factorisation of a matrix of %s", dtype_name(a.dtype));
   return contiguous(a);
+}
+Tensor square(const Tensor& a) {
+  const Tensor whole = matrices(a);
+  if (rows_of(whole) != columns_of(whole)) fail("a square matrix is needed, not %s", dims_text(a.sizes).c_str());
+  return whole;
 }
 template <class F> void visit_matrix(const Tensor& a, const F& body) {
   if (a.dtype == DType::F64) body(type_tag<double>());
@@ -82,7 +91,8 @@ Factors factorised(const Call& c, const Tensor& given) {
 Tensor solved(const Call& c, const Tensor& lu, const Tensor& pivots, const Tensor& right, bool transposed) {
   const Dims batch = broadcast_sizes(batch_of(lu), batch_of(right));
   const Tensor a = for_batch(matrices(lu), batch), p = for_batch(convert_to(pivots, DType::I32), batch, 1), b = for_batch(right, batch);
-  if (rows_of(a) != columns_of(a) || rows_of(b) != rows_of(a) || b.dtype != a.dtype) fail("sizes of a system do not fit");
+  if (rows_of(a) != columns_of(a) || rows_of(b) != rows_of(a) || b.dtype != a.dtype || p.sizes.back() != rows_of(a))
+    fail("sizes of a system do not fit");
   const Tensor x = empty(b.dtype, b.sizes);
   visit_matrix(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -116,7 +126,7 @@ Value solve(Call& c) {
 
 Value inverse(Call& c) {
   const Tensor& a = c.tensor(0);
-  const Factors f = factorised(c, a);
+  const Factors f = factorised(c, square(a));
   if (c.flag(1)) require_success(f.info, failure("linalg.inv_ex").c_str());
   const Tensor one = zeros(a.dtype, a.sizes);
   const int64_t n = rows_of(a), count = count_of(batch_of(a));
@@ -153,11 +163,11 @@ Diagonal diagonal_of(const Factors& f) {
 }
 // The factors are those of the transpose, as eager's are for a matrix in row-major order.
 Value determinant(Call& c) {
-  const Factors f = factorised(c, flipped(c.tensor(0)));
+  const Factors f = factorised(c, flipped(square(c.tensor(0))));
   return Value::list({diagonal_of(f).product, f.lu, f.pivots});
 }
 Value log_determinant(Call& c) {
-  const Factors f = factorised(c, flipped(c.tensor(0)));
+  const Factors f = factorised(c, flipped(square(c.tensor(0))));
   const Diagonal d = diagonal_of(f);
   return Value::list({d.sign, d.logarithm, f.lu, f.pivots});
 }
@@ -166,6 +176,7 @@ Tensor permutation(const Call& c, const Tensor& lu, const Tensor& pivots) {
   const Dims batch = batch_of(lu);
   const int64_t m = rows_of(lu), count = count_of(batch);
   const Tensor p = contiguous_as(pivots, DType::I32), order = empty(DType::I64, joined(batch, {m})), out = zeros(lu.dtype, joined(batch, {m, m}));
+  if (batch_of(p, 1) != batch) fail("sizes of pivots do not fit");
   require_ok(c, ptc::lu_order(c.run, count, m, p.sizes.back(), p.data<int32_t>(), order.data<int64_t>()));
   visit_matrix(lu, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -212,7 +223,7 @@ Value solve_triangular(Call& c) {
 
 Value cholesky(Call& c) {
   const bool upper = c.flag(1);
-  const Tensor a = matrices(upper ? flipped(c.tensor(0)) : c.tensor(0));
+  const Tensor a = square(upper ? flipped(c.tensor(0)) : c.tensor(0));
   const Tensor l = empty(a.dtype, a.sizes), info = empty(DType::I32, batch_of(a));
   visit_matrix(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -237,6 +248,7 @@ Value qr(Call& c) {
 
 Value householder_product(Call& c) {
   const Tensor a = matrices(c.tensor(0)), taus = contiguous_as(c.tensor(1), a.dtype), q = empty(a.dtype, a.sizes);
+  if (batch_of(taus, 1) != batch_of(a) || taus.sizes.back() > columns_of(a)) fail("sizes of reflections do not fit");
   visit_matrix(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
     require_ok(c, ptc::householder_product(c.run, count_of(batch_of(a)), rows_of(a), columns_of(a), taus.sizes.back(), a.data<T>(), taus.data<T>(), q.data<T>()));
@@ -247,7 +259,7 @@ Value householder_product(Call& c) {
 // --- values and vectors ---------------------------------------------------------------------------------------------
 
 Value eigh(Call& c) {
-  const Tensor a = matrices(c.tensor(0));
+  const Tensor a = square(c.tensor(0));
   const std::string& triangle = c.text(1);
   const bool upper = triangle == "U" || triangle == "u", vectors = c.flag(2);
   const Tensor values = empty(a.dtype, joined(batch_of(a), {rows_of(a)})), info = empty(DType::I32, batch_of(a));
@@ -278,7 +290,7 @@ Value svd(Call& c) {
 }
 
 Value matrix_exp(Call& c) {
-  const Tensor a = matrices(c.tensor(0)), out = empty(a.dtype, a.sizes);
+  const Tensor a = square(c.tensor(0)), out = empty(a.dtype, a.sizes);
   visit_matrix(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
     require_ok(c, ptc::matrix_exp(c.run, count_of(batch_of(a)), rows_of(a), a.data<T>(), out.data<T>()));

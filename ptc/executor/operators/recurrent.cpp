@@ -116,6 +116,23 @@ void run_steps(Pool* pool, Cell cell, DType dtype, const Tensor& given, const We
   }
 }
 
+void require_sizes(const Tensor& t, std::initializer_list<int64_t> sizes) {
+  if (t.sizes != Dims(sizes)) fail("a weight of %s, expected %s", dims_text(t.sizes).c_str(), dims_text(Dims(sizes)).c_str());
+}
+
+// Weights of one layer and direction for inputs of `given` and states of `width`; the number of units.
+int64_t check_weights(Cell cell, const Weights& w, int64_t given, int64_t width) {
+  if (w.hidden.rank() != 2 || w.hidden.sizes[0] % gates_of(cell)) fail("a weight of %s", dims_text(w.hidden.sizes).c_str());
+  const int64_t rows = w.hidden.sizes[0], units = rows / gates_of(cell);
+  require_sizes(w.input, {rows, given});
+  require_sizes(w.hidden, {rows, width});
+  if (w.input_bias.defined()) require_sizes(w.input_bias, {rows});
+  if (w.hidden_bias.defined()) require_sizes(w.hidden_bias, {rows});
+  if (w.projection.defined()) require_sizes(w.projection, {width, units});
+  else if (units != width) fail("%lld units and states of %lld", (long long)units, (long long)width);
+  return units;
+}
+
 Tensor prepared(const Tensor& t, DType wide) { return t.defined() ? contiguous_as(t, wide) : t; }
 
 struct Layers {
@@ -140,7 +157,8 @@ std::vector<Value> run_layers(const Call& c, Cell cell, const Tensor& x, const T
     for (int64_t direction = 0; direction < directions; ++direction) {
       const int64_t at = (int64_t)number + direction;
       const Weights& w = weights[(size_t)at];
-      if (w.hidden.sizes[1] != width || w.input.sizes[0] % gates_of(cell)) fail("sizes of the weights do not fit");
+      const int64_t units = check_weights(cell, w, sequence.sizes[2], width);
+      if (c0) require_sizes(*c0, {(int64_t)weights.size(), batch, units});
       ProductEnd end;
       if (w.input_bias.defined()) end.addend = &w.input_bias;
       const Tensor rows = reshape(sequence, {1, length * batch, sequence.sizes[2]});

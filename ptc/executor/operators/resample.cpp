@@ -54,6 +54,7 @@ Axes axes_of_vector(const Call& c, int at) {
   if (c.has(1)) return axes_of(x, c.dims(1), {});
   std::vector<double> factors;
   Dims output;
+  if ((int)c[at].list().size() != x.rank() - 2) fail("%d factors for a tensor of %d dimensions", (int)c[at].list().size(), x.rank());
   for (const Value& factor : c[at].list()) {
     factors.push_back(factor.number());
     output.push_back((int64_t)floor((double)x.sizes[output.size() + 2] * factors.back()));

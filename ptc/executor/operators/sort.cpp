@@ -145,7 +145,7 @@ Value histc(Call& c) {
       const T value = x.data<T>()[i];
       if (!(value >= least && value <= most)) continue;
       const int64_t place = (int64_t)((value - least) * (T)bins / (most - least));
-      ++counts.data<int64_t>()[place < bins - 1 ? place : bins - 1];
+      ++counts.data<int64_t>()[place < 0 ? 0 : place < bins - 1 ? place : bins - 1];
     }
   };
   if (x.dtype == DType::F32) count(type_tag<float>());
