@@ -55,6 +55,8 @@ _LINK_FLAGS = (
     "-Wl,--exclude-libs,ALL",
     "-Wl,-s",
 )
+#: What the library shows: templates of the standard library would meet those of other libraries.
+_EXPORTS = "{ global: ptc_exec_*; local: *; };\n"
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _MAIN = "main.cpp"
 
@@ -88,7 +90,8 @@ def build(target: Target | None = None, *, sanitize: bool = False) -> Executor:
         path: _key(path, (*compiler.command, *flags), compiler.identity, machine)
         for path in sources()
     }
-    whole = hashlib.sha256("".join(keys.values()).encode()).hexdigest()
+    linking = (*keys.values(), *_LINK_FLAGS, _EXPORTS)
+    whole = hashlib.sha256("".join(linking).encode()).hexdigest()
     found = _find(store, whole)
     if found is None:
         with _one_at_a_time(store.folder):
@@ -141,8 +144,10 @@ class _Work:
             shared = [objects[path] for path in sorted(keys) if path.name != _MAIN]
             main = [objects[path] for path in sorted(keys) if path.name == _MAIN]
             library, program = folder / "libptc_exec.so", folder / "ptc-exec"
-            soname = f"-Wl,-soname,{library.name}"
-            self._link(library, ["-shared", soname, "-Wl,--no-undefined", *map(str, shared)])
+            exports = folder / "exports"
+            exports.write_text(_EXPORTS)
+            named = f"-Wl,-soname,{library.name},--version-script={exports}"
+            self._link(library, ["-shared", named, *map(str, shared)])
             self._link(program, ["-pie", *map(str, (*shared, *main))])
             return Executor(self._keep(library, whole, ".so"), self._keep(program, whole, ".bin"))
 
