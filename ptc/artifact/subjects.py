@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from ptc.artifact.observe import Observed, exception_text, joined, leaves, observe_library
 from ptc.graph.control import ControlProgram
 from ptc.graph.program import InputKind
-from ptc.graph.structure import flatten, to_json
+from ptc.graph.structure import renumber, to_json
 from ptc.hosting import LoadedArtifact
+from ptc.hosting.binding import Binder
 from ptc.hosting.effects import Emit
 from ptc.hosting.structure import builder
 from ptc.support.diagnostics import CompileError, InternalError
@@ -71,18 +72,20 @@ class ProgramSubject:
         reset: Callable[[], None],
         omits: Collection[str] = (),
     ) -> None:
-        self._program, self._run, self.omits = program, run, omits
+        self._run, self.omits = run, omits
         self.reset = reset
         variants = program.variants or (program.result,)
         if program.arguments is None or None in variants:
             raise InternalError("check", "a part of a program cannot be compared with a function")
+        calls = [n for n, i in enumerate(program.inputs) if i.kind in _CALL_KINDS]
+        numbers = {position: number for number, position in enumerate(calls)}
+        self._names = [program.inputs[position].name for position in calls]
+        arguments = to_json(renumber(program.arguments, numbers))
+        self._binder = Binder(arguments, self._names, program.name)
         self._build = [builder(to_json(v)) for v in variants if v is not None]
 
     def inputs(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        assert self._program.arguments is not None
-        given = flatten(self._program.arguments, (args, dict(kwargs)), "arguments")
-        described = enumerate(self._program.inputs)
-        return {i.name: given[number] for number, i in described if i.kind in _CALL_KINDS}
+        return dict(zip(self._names, self._binder.bind(args, kwargs), strict=True))
 
     def observe(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Observed:
         observed = Observed()

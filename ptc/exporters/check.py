@@ -14,9 +14,11 @@ from typing import Any
 import torch
 
 from ptc.exporters.formats import Runner
+from ptc.graph.control import ControlProgram
 from ptc.graph.program import AtenProgram, InputKind, OutputKind
-from ptc.graph.structure import flatten
+from ptc.graph.structure import flatten, renumber, to_json
 from ptc.graph.symbols import bind_sizes
+from ptc.hosting.binding import Binder
 from ptc.support.diagnostics import CompileError, InternalError
 
 #: Greatest error, relative to the largest value of the output: another runtime orders its sums
@@ -69,7 +71,7 @@ def check_set(
     if program.arguments is None or program.result is None:
         raise InternalError("export", "a segment cannot be checked against a function")
     own = copy.deepcopy((tuple(args), dict(kwargs)))
-    given = flatten(program.arguments, own, "arguments")
+    given = flat_inputs(program, own[0], own[1])
     before = copy.deepcopy(given)
     written = [out.target for out in program.outputs if out.kind is OutputKind.WRITE_BACK]
     targets = [_target(program, index, given) for index in written if index is not None]
@@ -94,7 +96,20 @@ def _detached(value: Any) -> Any:
     return value.detach() if isinstance(value, torch.Tensor) else value
 
 
-def call_inputs(program: AtenProgram) -> list[int]:
+def flat_inputs(
+    program: AtenProgram | ControlProgram, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[int, Any]:
+    """A call's inputs by position. What was captured by keyword may be given by position, and the
+    other way round."""
+    assert program.arguments is not None
+    positions = call_inputs(program)
+    numbers = {position: number for number, position in enumerate(positions)}
+    names = [program.inputs[position].name for position in positions]
+    binder = Binder(to_json(renumber(program.arguments, numbers)), names, program.name)
+    return dict(zip(positions, binder.bind(args, kwargs), strict=True))
+
+
+def call_inputs(program: AtenProgram | ControlProgram) -> list[int]:
     """The positions of the inputs that each call gives."""
     kinds = (InputKind.USER, InputKind.SCALAR)
     return [i for i, described in enumerate(program.inputs) if described.kind in kinds]

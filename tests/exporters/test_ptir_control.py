@@ -326,6 +326,19 @@ def test_a_file_is_compiled_without_the_model(counting: Path, tmp_path: Path) ->
         assert torch.allclose(library(x)["y"], eager(x)["y"], atol=1e-6)
 
 
+def test_keyword_arguments_are_checked_as_any(tmp_path: Path) -> None:
+    """Calls that are drawn beside the example give them by position."""
+
+    class Scaled(nn.Module):
+        def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+            return x * scale
+
+    path, named = tmp_path / "m.ptir", {"x": torch.ones(3), "scale": torch.ones(3)}
+    report = ptc.export(Scaled(), (), named, format="ptir", output=path)
+    assert all(row.passed and row.sets > 1 for row in report.errors)
+    assert torch.equal(load_interpreted(path)(**named), torch.ones(3))
+
+
 # --- the zoo --------------------------------------------------------------------------------------
 
 
