@@ -31,6 +31,8 @@ ONNX_FAMILIES: tuple[str, ...] = (
     "ptc.ops.onnx_resize",
     "ptc.ops.onnx_gather",
     "ptc.ops.onnx_rnn",
+    "ptc.ops.onnx_fourier",
+    "ptc.ops.onnx_distance",
 )
 
 _RULES: Registry[OpOverload, OnnxRule] = Registry("ONNX rules")

@@ -42,6 +42,7 @@ CANNOT_SAY = {
     "aten._adaptive_avg_pool2d.default",
     "aten._adaptive_avg_pool3d.default",
     "aten.adaptive_avg_pool1d.default",
+    "aten._pdist_forward.default",
 }
 
 #: Lowered operators without an ONNX rule, with the reason.
@@ -58,15 +59,11 @@ NO_RULE = {
     "aten.lgamma.default": "no ONNX operator",
     "aten.digamma.default": "no ONNX operator",
     "aten.nextafter.default": "no ONNX operator",
-    "aten.cumprod.default": "no ONNX operator",
     "aten.cummax.default": "no ONNX operator",
     "aten.cummin.default": "no ONNX operator",
     "aten.logcumsumexp.default": "no ONNX operator",
-    "aten._cdist_forward.default": "no ONNX operator",
-    "aten._pdist_forward.default": "no ONNX operator",
     "aten.histc.default": "no ONNX operator",
     "aten.rrelu_with_noise_functional.default": "draws random numbers in training",
-    "aten.masked_scatter.default": "sizes depend on data",
     "aten.adaptive_max_pool1d.default": "windows of different sizes",
     "aten.adaptive_max_pool2d.default": "windows of different sizes",
     "aten.adaptive_max_pool3d.default": "windows of different sizes",
@@ -89,10 +86,6 @@ NO_RULE = {
     "ptc.real.default": "ONNX has no complex numbers",
     "ptc.imag.default": "ONNX has no complex numbers",
     "aten.complex.default": "ONNX has no complex numbers",
-    "ptc.fft.default": "no ONNX operator",
-    "ptc.rfft.default": "no ONNX operator",
-    "ptc.irfft.default": "no ONNX operator",
-    "ptc.mirror.default": "of transforms, which have no ONNX operator",
 }
 
 
