@@ -169,6 +169,18 @@ def test_arguments_written_on_one_way(tmp_path: Path) -> None:
         assert all(map(torch.equal, ours, theirs))
 
 
+def test_a_size_is_a_number_of_the_program(tmp_path: Path) -> None:
+    def model(x: torch.Tensor) -> Any:
+        best, where = x[0], 0
+        for i in range(1, x.shape[0]):
+            if x[i] > best:
+                best, where = x[i], i
+        return best, where, x.shape[0] - where
+
+    calls = [(X,), (-X,), (torch.tensor([2.0, 5.0, 1.0, 7.0, 3.0]),)]
+    same(model, tmp_path, calls, dynamic={"x": {0: "n[2..64]"}})
+
+
 def test_sizes_that_data_decides(tmp_path: Path) -> None:
     def model(x: torch.Tensor) -> Any:
         kept = x[x > 1.5]

@@ -104,15 +104,17 @@ class _Control:
             empty = {"Tensor": torch.empty(0), "str": ""}.get(type_, [])
             kept_as = self._method.keep(reference.path, empty, type_)
             self._names[reference.variable.name] = kept_as
-        for name, type_ in _types(self._program.body).items():
-            if name not in self._names:
-                self._names[name] = writer.fresh(name)
-                writer.line(f"{self._names[name]} = {empty_of(type_)}")
+        # A symbol is a variable, too
+        self._names.update({symbol: symbol for symbol in self._method.symbols})
         for item in walk(program.body):
             if isinstance(item, Bind) and item.symbol not in self._names:
                 self._names[item.symbol] = item.symbol
                 writer.reserve(item.symbol)
                 writer.line(f"{item.symbol} = 0")
+        for name, type_ in _types(program.body).items():
+            if name not in self._names:
+                self._names[name] = writer.fresh(name)
+                writer.line(f"{self._names[name]} = {empty_of(type_)}")
         if self._pending:
             writer.line(f'{self._pending} = ""')
 

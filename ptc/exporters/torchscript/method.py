@@ -31,7 +31,7 @@ _OF_MODULES = frozenset(dir(nn.Module())) | {"forward", "training"}
 
 class Method:
     """`names` has what each input is in the text, by its position; `paths` the attribute that holds
-    an input, by name."""
+    an input, by name, `symbols` the sizes that have a value."""
 
     def __init__(
         self, inputs: Sequence[ProgramInput], values: Sequence[Any], options: ExportOptions
@@ -41,7 +41,7 @@ class Method:
         self.names: dict[int, str] = {}
         self.paths: dict[str, str] = {}
         self._inputs, self._values, self._options = inputs, values, options
-        self._bound: set[str] = set()
+        self.symbols: set[str] = set()
         self._header = ""
 
     @property
@@ -152,7 +152,7 @@ class Method:
     ) -> None:
         expression = expression_of(size)
         symbol = str(expression)
-        if expression.is_Symbol and symbol not in self._bound:
+        if expression.is_Symbol and symbol not in self.symbols:
             self._bind(symbol, text)
             described = dims.get(symbol)
             if described is not None:
@@ -166,7 +166,7 @@ class Method:
         later.append(f"library.check_size({shown}, {dim}, {text}, {wanted})")
 
     def _bind(self, symbol: str, text: str) -> None:
-        self._bound.add(symbol)
+        self.symbols.add(symbol)
         self.writer.reserve(symbol)
         self.writer.line(f"{symbol} = {text}")
 
