@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,12 +22,25 @@ import ptc
 from ptc.exporters.torchscript.compiled import load
 from ptc.exporters.torchscript.running import raised_in
 from ptc.support.diagnostics import CompileError
+from tests.zoo import harness
+from tests.zoo.catalog import cases
 
 
 def exported(model: Any, *args: Any, folder: Path, **options: Any) -> Any:
     path = folder / "model.pt"
     ptc.export(model, args, format="torchscript", output=path, **options)
     return load(path)[0]
+
+
+#: Models of the zoo that TorchScript cannot say.
+REFUSED = {
+    "print_tensors": "the text of a tensor",
+    "progress_log": "a text that goes to log",
+    "warn_and_fix": "warnings of several categories",
+    "set_membership": "the operation `hash`",
+    "bigrams_once": "the operation `hash`",
+    "union_find": "the operation `hash`",
+}
 
 
 def observed(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, str, Any]:
@@ -250,3 +264,16 @@ def test_the_text_of_a_tensor_is_refused(tmp_path: Path) -> None:
         exported(model, X, folder=tmp_path)
     assert caught.value.code == "PTC-E030"
     assert caught.value.diagnostic.location is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(cases()))
+def test_the_zoo(name: str, tmp_path: Path) -> None:
+    case = cases()[name]
+    with harness.logging_at(logging.INFO):
+        if name not in REFUSED:
+            exported(case.make(), *case.inputs[0], folder=tmp_path, dynamic=case.dynamic)
+            return
+        with pytest.raises(CompileError, match=REFUSED[name]) as caught:
+            exported(case.make(), *case.inputs[0], folder=tmp_path, dynamic=case.dynamic)
+    assert caught.value.code == "PTC-E030"
