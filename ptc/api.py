@@ -88,9 +88,9 @@ def export(
     check: bool = True,
     settings: Mapping[str, Any] | None = None,
 ) -> ExportReport:
-    """Write `model` in an exchange format (`onnx`, `ptir`): the file `output`, or `NAME.FORMAT` in
-    a folder. Other arguments as for `build`. `settings` has what only a format understands (onnx:
-    `opset`, `input_names`, `output_names`, `external`).
+    """Write `model` in an exchange format (`onnx`, `pt2`, `ptir`, `torchscript`): the file
+    `output`, or `NAME.SUFFIX` in a folder. Other arguments as for `build`. `settings` has what only
+    a format understands (onnx: `opset`, `input_names`, `output_names`, `external`).
 
     Every output is compared with eager before the file appears. Raises CompileError PTC-Ennn.
     """

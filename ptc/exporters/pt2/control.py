@@ -19,7 +19,7 @@ from ptc.autograd.control import FunctionalControl
 from ptc.exporters.formats import ExportOptions, content_of
 from ptc.exporters.pt2 import numbers, torch_export, trees
 from ptc.exporters.pt2.build import Recipe, Run, build
-from ptc.exporters.pt2.regions import RegionTracer, kind_of
+from ptc.exporters.pt2.regions import RegionTracer, kind_of, placed_at
 from ptc.exporters.regions import RegionProgram, Value
 from ptc.exporters.regions_build import build_regions
 from ptc.graph.control import (
@@ -111,7 +111,7 @@ def _runner(regions: RegionProgram, inputs: Sequence[ProgramInput]) -> tuple[lis
         entered.update({value: apart[places[state.path]] for state, value in regions.state})
         weights = {i.name: given[at] for at, i in enumerate(inputs) if at not in targets}
         tracer = RegionTracer(entered, weights)
-        with preserve_node_meta():
+        with preserve_node_meta(), placed_at(regions.program.location):
             tracer.run(regions.body)
         return (
             [_content(tracer.values[value], value) for _, value in contents],

@@ -21,7 +21,7 @@ from ptc.exporters.pt2 import numbers
 from ptc.exporters.pt2.alike import are_alike
 from ptc.exporters.pt2.data_sized import data_sized
 from ptc.exporters.pt2.segments import Scalar, SegmentReplay
-from ptc.exporters.pt2.straight import with_source_lines
+from ptc.exporters.pt2.straight import is_users, with_source_lines
 from ptc.exporters.pt2.torch_export import known_of_sizes, set_place
 from ptc.exporters.regions import (
     Branch,
@@ -126,7 +126,7 @@ class RegionTracer:
         match operation.kind:
             case "compute":
                 (result,) = operation.results
-                with _at(operation.location):
+                with placed_at(operation.location):
                     found = [numbers.compute(operation.op, args, kind_of(result))]
             case "item":
                 (result,) = operation.results
@@ -134,7 +134,9 @@ class RegionTracer:
             case "data_sized":
                 found = data_sized(operation.op, _scalars(operation, args), len(operation.results))
             case _:
-                raise _unsayable(operation.results[0], operation.location)
+                place = operation.location
+                known = place is not None and is_users(place)
+                raise _unsayable(operation.results[0], place if known else None)
         self.values.update(zip(operation.results, found, strict=True))
 
     # --- control flow -----------------------------------------------------------------------------
@@ -148,7 +150,7 @@ class RegionTracer:
         elif branch.results:
             _require_sayable(branch.results, branch.location)
             outside = self._outside([branch.then, branch.orelse])
-            with _at(branch.location):
+            with placed_at(branch.location):
                 found = _COND(
                     numbers.as_tensor(condition, NumberKind.BOOL),
                     self._arm(branch, branch.then, outside),
@@ -193,7 +195,7 @@ class RegionTracer:
 
         first = torch.full((), True)
         initial = [_own(self.values[value], value) for value in loop.initial]
-        with _at(loop.location):
+        with placed_at(loop.location):
             _, *found = _WHILE_LOOP(again, body, (first, *initial), tuple(outside.operands))
         self.values.update(zip(loop.results, found, strict=True))
 
@@ -237,7 +239,7 @@ class Outside:
 
 
 @contextmanager
-def _at(location: Location | None) -> Generator[None]:
+def placed_at(location: Location | None) -> Generator[None]:
     """Errors without a place get this one, those of torch too."""
     try:
         yield

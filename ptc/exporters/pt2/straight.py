@@ -67,7 +67,12 @@ def users_stack(node: Node) -> list[Location]:
     """The lines that a node serves, outermost first, without those of ptc and of torch."""
     place = node.meta.get("location")
     stack = node.meta.get("stack") or (() if place is None else (place,))
-    return [place for place in stack if not place.file.startswith(_LIBRARIES)]
+    return [place for place in stack if is_users(place)]
+
+
+def is_users(place: Location) -> bool:
+    """Whether a line is not one of ptc or of torch."""
+    return not place.file.startswith(_LIBRARIES)
 
 
 def _frame(place: Location) -> str:
