@@ -36,7 +36,7 @@ def load(
     verify   compare a library's weights with their hash (default: where they have at most 64 MiB)
 
     Loading a hosted package runs the Python code in it. A `.ptir` file runs on the executor, or,
-    where the executor or a compiler for it is missing, on torch. Raises CompileError PTC-R001 to
+    where that is missing or refuses it, on torch. Raises CompileError PTC-R001 to
     PTC-R008 if a library cannot be used here, PTC-R040 and PTC-R041 for a package, PTC-E010 for a
     `.ptir` file.
     """
@@ -66,7 +66,7 @@ def _load_portable(path: Path, threads: int | None) -> LoadedArtifact | Interpre
         try:
             return _executed(path, threads)
         except CompileError as error:
-            if error.code != _NO_COMPILER or find_spec("torch") is None:
+            if error.code not in _REFUSED or find_spec("torch") is None:
                 raise
     elif find_spec("torch") is None:
         raise CompileError(
@@ -79,8 +79,9 @@ def _load_portable(path: Path, threads: int | None) -> LoadedArtifact | Interpre
     return load_interpreted(path)
 
 
-#: There is no compiler that makes the executor.
-_NO_COMPILER = "PTC-C001"
+#: There is no compiler that makes the executor; the executor does not know what the file has, which
+#: torch may know. A damaged file is refused there, too.
+_REFUSED = ("PTC-C001", "PTC-E010")
 
 
 def _executed(path: Path, threads: int | None) -> LoadedArtifact:
