@@ -89,8 +89,11 @@ static Tensor text_tensor(const std::string& text) {
   return bytes;
 }
 
-static Tensor numbers_tensor(const std::vector<Value>& items) {
-  const bool floats = !items.empty() && items[0].is_float(), bools = !items.empty() && items[0].is_bool();
+// `element`: what a list has where it has nothing; may be null.
+static Tensor numbers_tensor(const std::vector<Value>& items, const Type* element) {
+  const bool typed = items.empty() && element;
+  const bool floats = typed ? element->kind == Type::Kind::Float : !items.empty() && items[0].is_float();
+  const bool bools = typed ? element->kind == Type::Kind::Bool : !items.empty() && items[0].is_bool();
   Tensor result = empty(floats ? DType::F64 : bools ? DType::Bool : DType::I64, {(int64_t)items.size()});
   for (size_t i = 0; i < items.size(); ++i) {
     if (floats) result.data<double>()[i] = items[i].number();
@@ -111,7 +114,11 @@ static void adopt_parts(OutputBlock* block, const std::vector<Value>& items) {
   }
 }
 
-std::unique_ptr<OutputBlock> block_of_result(const Value& value) {
+static bool is_number_type(const Type& type) {
+  return type.kind == Type::Kind::Int || type.kind == Type::Kind::Float || type.kind == Type::Kind::Bool;
+}
+
+std::unique_ptr<OutputBlock> block_of_result(const Value& value, const Type* type) {
   std::unique_ptr<OutputBlock> block = std::make_unique<OutputBlock>();
   switch (value.kind()) {
     case Value::Kind::Tensor: {
@@ -126,7 +133,8 @@ std::unique_ptr<OutputBlock> block_of_result(const Value& value) {
     case Value::Kind::Text: block->tensor = text_tensor(value.text()); break;
     case Value::Kind::List: {
       const std::vector<Value>& items = value.list();
-      if (items.empty() || items[0].is_number()) block->tensor = numbers_tensor(items);
+      const Type* const element = type && type->kind == Type::Kind::List ? &type->items[0] : nullptr;
+      if (items.empty() ? !element || is_number_type(*element) : items[0].is_number()) block->tensor = numbers_tensor(items, element);
       else adopt_parts(block.get(), items);
       break;
     }

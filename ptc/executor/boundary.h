@@ -22,8 +22,8 @@ struct OutputBlock {
   DLTensor view() const;
 };
 
-// A block with a result's content in memory that is the block's alone.
-std::unique_ptr<OutputBlock> block_of_result(const Value& value);
+// A block with a result's content in memory that is the block's alone. `type`: what the program says of it, where it does.
+std::unique_ptr<OutputBlock> block_of_result(const Value& value, const Type* type = nullptr);
 // Content of `block` into memory of the host. Errors Shape, Dtype.
 void copy_to_host(const OutputBlock& block, const std::string& name, const DLTensor* tensor);
 

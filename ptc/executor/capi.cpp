@@ -7,6 +7,7 @@
 #include <new>
 
 #include "boundary.h"
+#include "control_module.h"
 #include "describe.h"
 #include "session.h"
 
@@ -122,7 +123,10 @@ static void api_run_checked(ptc_session* session, DLTensor* const* inputs, size_
   std::vector<Value> results = session->session.run(std::move(values), &written);
   MemoryScope scope(session->session.memory());
   std::vector<std::unique_ptr<OutputBlock>> blocks;
-  for (Value& result : results) blocks.push_back(block_of_result(result));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Type* const type = program.control ? &program.module.instructions[i].type : nullptr;
+    blocks.push_back(results[i].is_none() ? nullptr : block_of_result(results[i], type));
+  }
   for (auto& [input, tensor] : written)
     if (tensor.storage->borrowed) tensor = clone(tensor);
   for (const auto& [input, tensor] : written)
@@ -133,6 +137,7 @@ static void api_run_checked(ptc_session* session, DLTensor* const* inputs, size_
     if (output.writes >= 0) continue;
     DLTensor* const target = outputs[next];
     std::unique_ptr<OutputBlock>& block = blocks[next++];
+    if (!block) continue;  // has no meaning in this variant of the result
     if (target->data) {
       copy_to_host(*block, output.name, target);
     } else {
@@ -239,7 +244,9 @@ const char* ptc_exec_text(ptc_model* model) {
   std::string message;
   const bool good = model && guarded(&message, nullptr, [&] {
                       const std::string_view text = model->program->package.text;
-                      if (model->text.empty()) model->text = print_module(parse_module(text.data(), text.size()));
+                      if (!model->text.empty()) return;
+                      model->text = is_control(text) ? print_control(parse_control(text.data(), text.size()))
+                                                     : print_module(parse_module(text.data(), text.size()));
                     }) == PTC_OK;
   return good ? model->text.c_str() : nullptr;
 }

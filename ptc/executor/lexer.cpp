@@ -101,7 +101,7 @@ Token Line::read() const {
     return make(TokenKind::Name, i);
   }
   if (c == '/' && i < s.size() && s[i] == '/') return make(TokenKind::Mark, at + 2);
-  if (std::string_view("][(){},:=#*%+-").find(c) != std::string_view::npos) return make(TokenKind::Mark, at + 1);
+  if (std::string_view("][(){},:=#*%+-$?!>").find(c) != std::string_view::npos) return make(TokenKind::Mark, at + 1);
   fail("unexpected `%s`", std::string(s.substr(at, 10)).c_str());
 }
 

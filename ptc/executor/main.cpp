@@ -216,7 +216,7 @@ int run(const Options& options) {
   Model model;
   model.program = prepare_program(Bytes::map_file(options.model.c_str()), options.print, options.verify);
   if (options.print || options.describe) {
-    const std::string text = options.print ? print_module(model.program->module) : describe(model.program->module) + "\n";
+    const std::string text = options.print ? printed_text(*model.program) : describe(model.program->module) + "\n";
     fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }

@@ -93,12 +93,20 @@ struct Dim {
   bool bounded = false;         // whether there is an upper bound
 };
 
+// What a graph of a program relies on where it is called.
+struct Assumption {
+  enum class Test : uint8_t { Zero, NotZero, NotNegative };
+  Index index;
+  Test test = Test::Zero;
+};
+
 struct Module {
   int schema = kSchema;
   std::string name;
   std::vector<std::string> symbols;  // by number: declared ones first
   std::vector<Dim> dims;
   std::vector<Input> inputs;
+  std::vector<Assumption> assumptions;
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;
   int values = 0;                    // how many values are defined

@@ -1,50 +1,8 @@
 // Reads the text of the portable IR. Errors name the line; hostile text costs bounded time and space. What operators mean
 // is not looked at here.
-#include <set>
-#include <unordered_map>
-
-#include "lexer.h"
-#include "module.h"
+#include "parser.h"
 
 namespace ptc::exec {
-
-namespace {
-
-class ModuleParser {
- public:
-  ModuleParser(const char* text, size_t length) : text_(text, length) {}
-  Module run();
-
- private:
-  bool starts(std::string_view prefix) const { return text_.substr(next_, prefix.size()) == prefix; }
-  Line line();
-  void read_dim();
-  void read_definition();
-  void read_output();
-  Place place(Line& line);
-  Type type(Line& line, int depth, bool introduces);
-  Argument argument(Line& line, int depth);
-  Argument list(Line& line, int depth);
-  void arguments(Line& line, Instruction* item);
-  bool keyword(Line& line, std::string* name);
-  DType dtype(Line& line, std::string_view name);
-  Index expression(Line& line, bool introduces);
-  int sum(Line& line, Index* index, int depth);
-  int term(Line& line, Index* index, int depth);
-  int factor(Line& line, Index* index, int depth);
-  int node(Line& line, Index* index, Index::Node item);
-  int symbol(Line& line, std::string_view name);
-
-  std::string_view text_;
-  size_t next_ = 0;
-  int row_ = 0;
-  void spend(Line& line, size_t bytes);
-
-  bool introduces_ = false;
-  size_t spent_ = 0;
-  Module module_;
-  std::unordered_map<std::string, int> symbols_;
-};
 
 // A line of a few characters can stand for nodes of many bytes: their sum is bounded, not only the text.
 void ModuleParser::spend(Line& at, size_t bytes) {
@@ -61,7 +19,12 @@ Line ModuleParser::line() {
   return result;
 }
 
-Module ModuleParser::run() {
+bool ModuleParser::starts(std::string_view prefix) const {
+  const size_t begin = text_.find_first_not_of(' ', next_);
+  return begin != std::string_view::npos && text_.substr(begin, prefix.size()) == prefix;
+}
+
+void ModuleParser::read_header() {
   Line header = line();
   header.word("ptir");
   const int64_t version = header.integer();
@@ -70,26 +33,59 @@ Module ModuleParser::run() {
     header.fail("version %lld of the text is newer than %d: a newer executor reads it", (long long)version, kSchema);
   if (version < 1) header.fail("version %lld", (long long)version);
   module_.schema = (int)version;
-  while (starts("dim ")) read_dim();
+}
+
+Module ModuleParser::run() {
+  read_header();
+  read_dims("dim", &module_.dims);
   Line head = line();
   head.word("graph");
   module_.name = head.text();
   head.mark("{");
   head.end();
-  while (starts("  %")) read_definition();
-  while (starts("  return ") || starts("  write ")) read_output();
-  Line last = line();
-  last.mark("}");
-  last.end();
+  read_graph();
   if (next_ < text_.size()) line().fail("text after the end of the graph");
-  if (text_.back() != '\n') last.fail("the last line has no end");
+  if (text_.back() != '\n') bad_file("line %d: the last line has no end", row_);
   return std::move(module_);
 }
 
-void ModuleParser::read_dim() {
+void ModuleParser::read_graph() {
+  while (starts("%")) read_definition();
+  if (nested_ && module_.instructions.empty() && starts("assume ")) {
+    while (starts("assume ")) read_assumption();
+    while (starts("%")) read_definition();
+  }
+  while (starts("return ") || starts("write ")) read_output();
+  Line last = line();
+  last.mark("}");
+  last.end();
+}
+
+// `assume EXPR >= 0`
+void ModuleParser::read_assumption() {
   Line at = line();
-  at.word("dim");
+  at.word("assume");
+  spend(at, sizeof(Assumption));
+  Assumption result;
+  result.index = expression(at, false);
+  if (at.accept_mark("=")) result.test = Assumption::Test::Zero;
+  else if (at.accept_mark("!")) result.test = Assumption::Test::NotZero;
+  else at.mark(">"), result.test = Assumption::Test::NotNegative;
+  at.mark("=");
+  if (at.integer() != 0) at.fail("an assumption compares with 0");
+  at.end();
+  module_.assumptions.push_back(std::move(result));
+}
+
+void ModuleParser::read_dims(const char* word, std::vector<Dim>* dims) {
+  while (starts(std::string(word) + " ")) read_dim(word, dims);
+}
+
+void ModuleParser::read_dim(const char* word, std::vector<Dim>* dims) {
+  Line at = line();
+  at.word(word);
   const std::string name = at.name();
+  spend(at, sizeof(Dim));
   Dim dim;
   dim.symbol = (int)module_.symbols.size();
   dim.name = at.text();
@@ -101,10 +97,10 @@ void ModuleParser::read_dim() {
     at.fail("bad or repeated symbol `%s`", name.c_str());
   if (dim.upper < dim.lower) at.fail("empty range %lld..%lld", (long long)dim.lower, (long long)dim.upper);
   module_.symbols.push_back(name);
-  module_.dims.push_back(std::move(dim));
+  dims->push_back(std::move(dim));
 }
 
-static bool is_input_kind(std::string_view name) {
+bool is_input_kind(std::string_view name) {
   return name == "user" || name == "scalar" || name == "parameter" || name == "buffer" || name == "constant";
 }
 
@@ -120,7 +116,7 @@ void ModuleParser::read_definition() {
   const std::string name = at.name();
   if (is_input_kind(name)) {
     if (!module_.instructions.empty()) at.fail("an input after the first instruction");
-    if (module_.symbols.size() != symbols) at.fail("unknown symbol `%s`", module_.symbols.back().c_str());
+    if (module_.symbols.size() != symbols && !(nested_ && name == "scalar")) at.fail("unknown symbol `%s`", module_.symbols.back().c_str());
     if (result.kind == Type::Kind::Tuple) at.fail("an input cannot be a tuple");
     Input input{number, std::move(result), name, at.text()};
     at.end();
@@ -204,7 +200,7 @@ Type ModuleParser::type(Line& at, int depth, bool introduces) {
   while (!at.accept_mark("]")) {
     if (!result.shape.empty()) at.mark(",");
     if (result.shape.size() == kMaxRank) at.fail("more than %d dimensions", kMaxRank);
-    result.shape.push_back(expression(at, introduces));
+    result.shape.push_back(in_list_ && at.accept_mark("?") ? Index{} : expression(at, introduces));
   }
   return result;
 }
@@ -379,8 +375,6 @@ int ModuleParser::symbol(Line& at, std::string_view name) {
   module_.symbols.push_back(key);
   return number;
 }
-
-}  // namespace
 
 Module parse_module(const char* text, size_t length) {
   if (length > kMaxText) bad_file("the program is larger than %d MiB", (int)(kMaxText >> 20));

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "module.h"
+#include "control_module.h"
 
 namespace ptc::exec {
 
@@ -92,7 +92,8 @@ std::string index_text(const Index& index, const std::vector<std::string>& symbo
 
 static std::string sizes_text(const std::vector<Index>& sizes, const std::vector<std::string>& symbols) {
   std::string text;
-  for (size_t i = 0; i < sizes.size(); ++i) text += (i ? ", " : "") + index_text(sizes[i], symbols);
+  for (size_t i = 0; i < sizes.size(); ++i)
+    text += (i ? ", " : "") + (sizes[i].nodes.empty() ? "?" : index_text(sizes[i], symbols));
   return text;
 }
 
@@ -139,15 +140,18 @@ static std::string argument_text(const Argument& argument, const std::vector<std
   return text;
 }
 
+std::string place_suffix(const Place& place) {
+  if (!place.line && place.file.empty()) return "";
+  return "  # " + quote(place.file) + ":" + std::to_string(place.line) + " " + quote(place.text);
+}
+
 static std::string instruction_text(const Instruction& item, const std::vector<std::string>& symbols) {
   std::string words;
   for (const Argument& argument : item.args) words += (words.empty() ? "" : ", ") + argument_text(argument, symbols);
   for (const auto& [name, argument] : item.keywords)
     words += (words.empty() ? "" : ", ") + name + "=" + argument_text(argument, symbols);
   std::string text = "%" + std::to_string(item.number) + " : " + type_text(item.type, symbols) + " = " + item.op + "(" + words + ")";
-  if (item.place.line || !item.place.file.empty())
-    text += "  # " + quote(item.place.file) + ":" + std::to_string(item.place.line) + " " + quote(item.place.text);
-  return text;
+  return text + place_suffix(item.place);
 }
 
 static std::string output_text(const Output& item, const std::vector<std::string>& symbols) {
@@ -156,18 +160,29 @@ static std::string output_text(const Output& item, const std::vector<std::string
   return "return " + value + " " + quote(item.name) + (item.alias < 0 ? "" : " alias " + std::to_string(item.alias));
 }
 
+std::string dim_text(const char* word, const Dim& dim, const std::vector<std::string>& symbols) {
+  return std::string(word) + " " + symbols[(size_t)dim.symbol] + " " + quote(dim.name) + " " + std::to_string(dim.lower) + " " +
+         (dim.bounded ? std::to_string(dim.upper) : "inf") + "\n";
+}
+
+std::string graph_text(const Module& module, const std::string& indent) {
+  static const char* const tests[] = {"==", "!=", ">="};
+  std::string text = indent + "graph " + quote(module.name) + " {\n";
+  const std::string inner = indent + "  ";
+  for (const Input& item : module.inputs)
+    text += inner + "%" + std::to_string(item.number) + " : " + type_text(item.type, module.symbols) + " = " + item.kind + " " +
+            quote(item.name) + "\n";
+  for (const Assumption& item : module.assumptions)
+    text += inner + "assume " + index_text(item.index, module.symbols) + " " + tests[(int)item.test] + " 0\n";
+  for (const Instruction& item : module.instructions) text += inner + instruction_text(item, module.symbols) + "\n";
+  for (const Output& item : module.outputs) text += inner + output_text(item, module.symbols) + "\n";
+  return text + indent + "}\n";
+}
+
 std::string print_module(const Module& module) {
   std::string text = "ptir " + std::to_string(module.schema) + "\n";
-  for (const Dim& dim : module.dims)
-    text += "dim " + module.symbols[(size_t)dim.symbol] + " " + quote(dim.name) + " " + std::to_string(dim.lower) + " " +
-            (dim.bounded ? std::to_string(dim.upper) : "inf") + "\n";
-  text += "graph " + quote(module.name) + " {\n";
-  for (const Input& item : module.inputs)
-    text += "  %" + std::to_string(item.number) + " : " + type_text(item.type, module.symbols) + " = " + item.kind + " " +
-            quote(item.name) + "\n";
-  for (const Instruction& item : module.instructions) text += "  " + instruction_text(item, module.symbols) + "\n";
-  for (const Output& item : module.outputs) text += "  " + output_text(item, module.symbols) + "\n";
-  return text + "}\n";
+  for (const Dim& dim : module.dims) text += dim_text("dim", dim, module.symbols);
+  return text + graph_text(module, "");
 }
 
 }  // namespace ptc::exec

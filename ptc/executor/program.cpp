@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include "control_program.h"
 #include "fuse.h"
 
 namespace ptc::exec {
@@ -210,13 +211,31 @@ void Preparation::run() {
 
 }  // namespace
 
+Program::Program() = default;
+Program::~Program() = default;
+
+std::string printed_text(const Program& program) {
+  return program.control ? print_control(program.control->module) : print_module(program.module);
+}
+
+void prepare_graph(Program* program) {
+  if (program->module.schema >= kOldestRunnable) fuse_convolutions(&program->module, &program->package.tensors);
+  Preparation(program).run();
+}
+
 std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only, bool verify) {
   std::unique_ptr<Program> program = std::make_unique<Program>();
   program->package = read_package(std::move(bytes), verify);
-  program->module = parse_module(program->package.text.data(), program->package.text.size());
-  if (text_only) return program;
-  if (program->module.schema >= kOldestRunnable) fuse_convolutions(&program->module, &program->package.tensors);
-  Preparation(program.get()).run();
+  const std::string_view text = program->package.text;
+  if (is_control(text)) {
+    program->control = std::make_unique<ControlProgram>();
+    program->control->module = parse_control(text.data(), text.size());
+    program->module = interface_of(program->control->module);
+    if (!text_only) prepare_control(program.get());
+    return program;
+  }
+  program->module = parse_module(text.data(), text.size());
+  if (!text_only) prepare_graph(program.get());
   return program;
 }
 

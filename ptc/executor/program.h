@@ -31,7 +31,11 @@ struct Step {
   int result = -1;
 };
 
+struct ControlProgram;
+
 struct Program {
+  Program();
+  ~Program();
   Package package;
   Module module;
   std::vector<Step> steps;
@@ -40,12 +44,19 @@ struct Program {
   std::vector<char> constant;   // by value: a weight that no run writes
   std::vector<int> call_inputs; // numbers of the inputs that a call gives
   std::vector<int> written;     // numbers of the weights that runs write
+  std::unique_ptr<ControlProgram> control;  // of a program with control flow; `module` has its inputs and results then
 };
 
 // Throws Error File: an unknown operator, a weight that is missing or of another type, a program that only an older or
 // newer executor runs. `text_only`: neither kernels nor weights are looked for. `verify`: weights are compared with their
 // hash, whatever their size.
 std::unique_ptr<Program> prepare_program(Bytes bytes, bool text_only = false, bool verify = false);
+
+// Finds kernels and weights for the module of `program`; fuses where that changes nothing.
+void prepare_graph(Program* program);
+
+// The program as the printers write it; without kernels it may have been opened as `text_only`.
+std::string printed_text(const Program& program);
 
 // "%5 = aten::add.Tensor(...), model.py:12"
 std::string place_text(const Instruction& instruction);

@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include "control_run.h"
+
 #include <stdio.h>
 
 #include "ptc_random.h"
@@ -11,13 +13,20 @@ Model::~Model() {
   if (pool) pool_close(pool);
 }
 
-Session::Session(Model* model) : model_(model) {
+Session::Session(const Program* program, Session* outer)
+    : program_(program), outer_(outer), memory_(outer->memory_), run_(outer->run_) {
+  values_ = program_->values;
+  symbols_.assign(program_->module.symbols.size(), kUnknownSize);
+}
+
+Session::Session(Model* model) : model_(model), program_(model->program.get()) {
   const int64_t limit = model->memory_limit > 0 ? model->memory_limit : (int64_t)1 << 46;
   memory_ = Memory::create(limit);
-  run_.pool = model->pool;
+  run_->pool = model->pool;
   values_ = model->program->values;
   symbols_.assign(model->program->module.symbols.size(), kUnknownSize);
   try {
+    if (program_->control) control_ = std::make_unique<ControlRun>(this);
     reset();
   } catch (...) {
     values_.clear();
@@ -29,21 +38,24 @@ Session::Session(Model* model) : model_(model) {
 Session::~Session() {
   values_.clear();
   arguments_.clear();
-  run_.forget_all();
-  free_bytes(run_.scratch);
+  control_.reset();
+  if (outer_) return;
+  own_run_.forget_all();
+  free_bytes(own_run_.scratch);
   memory_->release();
 }
 
 void Session::reset() {
   MemoryScope scope(memory_);
-  for (int number : model_->program->written)
-    values_[(size_t)number] = clone(model_->program->values[(size_t)number].tensor());
+  if (control_) control_->reset();
+  for (int number : program_->written)
+    values_[(size_t)number] = clone(program_->values[(size_t)number].tensor());
 }
 
 void Session::seed(uint64_t seed) {
   MemoryScope scope(memory_);
   const int64_t given = (int64_t)seed;
-  for (const Input& input : model_->program->module.inputs) {
+  for (const Input& input : program_->module.inputs) {
     if (input.name != "default_generator" || !input.is_weight()) continue;
     Tensor state = empty(DType::I32, {kRandomWords});
     random_seeded(1, &given, state.data<int32_t>());
@@ -78,7 +90,7 @@ static const Dim* find_dim(const Module& module, int64_t symbol) {
 
 // Sizes that are symbols tell their values; the others are compared when all are known.
 void Session::bind_tensor(const Input& input, const Tensor& tensor) {
-  const Module& module = model_->program->module;
+  const Module& module = program_->module;
   const char* const name = input.name.c_str();
   if (tensor.dtype != input.type.dtype)
     fail_with(Status::Dtype, "input `%s` is %s, expected %s", name, dtype_name(tensor.dtype), dtype_name(input.type.dtype));
@@ -106,7 +118,7 @@ static void require_kind(const Input& input, const Value& value) {
 }
 
 void Session::bind_inputs(std::vector<Value> inputs) {
-  const Program& program = *model_->program;
+  const Program& program = *program_;
   const Module& module = program.module;
   if (inputs.size() != program.call_inputs.size())
     fail_with(Status::Argument, "%s takes %zu inputs, got %zu", module.name.c_str(), program.call_inputs.size(), inputs.size());
@@ -208,11 +220,11 @@ void Session::check_result(const Type& type, const Value& value) {
 }
 
 void Session::run_step(const Step& step) {
-  if (cancelled_.load(std::memory_order_relaxed)) fail_with(Status::Cancelled, "the run was cancelled");
+  if (is_cancelled()) fail_with(Status::Cancelled, "the run was cancelled");
   try {
     for (const Operand& item : step.operands) arguments_.push_back(operand(item));
-    Call call{step.source->op.c_str(), arguments_, &step.source->type, model_->pool, &run_, step.kept.get(), step.constants, step.first_only};
-    run_.message = "";
+    Call call{step.source->op.c_str(), arguments_, &step.source->type, run_->pool, run_, step.kept.get(), step.constants, step.first_only};
+    run_->message = "";
     Value result = step.kernel(call);
     arguments_.clear();
     check_result(step.source->type, result);
@@ -228,7 +240,7 @@ void Session::run_step(const Step& step) {
 // --- runs -----------------------------------------------------------------------------------------------------------
 
 void Session::write_back(std::vector<std::pair<int, Tensor>>* written, std::vector<Value>* results) {
-  const Program& program = *model_->program;
+  const Program& program = *program_;
   std::vector<std::pair<int, Value>> buffers;
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const Output& output = program.module.outputs[i];
@@ -249,25 +261,51 @@ void Session::write_back(std::vector<std::pair<int, Tensor>>* written, std::vect
   }
 }
 
-std::vector<Value> Session::run(std::vector<Value> inputs, std::vector<std::pair<int, Tensor>>* written) {
-  const Program& program = *model_->program;
-  MemoryScope scope(memory_);
-  struct Cleanup {
-    Session* session;
-    ~Cleanup() {
-      const Program& program = *session->model_->program;
-      session->arguments_.clear();
-      for (int number : program.call_inputs) session->values_[(size_t)program.module.inputs[(size_t)number].number] = Value();
-      for (const Step& step : program.steps) session->values_[(size_t)step.result] = Value();
-      session->cancelled_.store(false);
-    }
-  } cleanup{this};
-  std::fill(symbols_.begin(), symbols_.end(), kUnknownSize);
+namespace {
+
+// What a run leaves behind is let go, however it ends.
+template <class F> struct AtEnd {
+  F body;
+  ~AtEnd() { body(); }
+};
+template <class F> AtEnd(F) -> AtEnd<F>;
+
+}  // namespace
+
+std::vector<Value> Session::evaluate_graph(std::vector<Value> inputs, std::vector<std::pair<int, Tensor>>* written) {
+  const Program& program = *program_;
+  AtEnd cleanup{[&] {
+    arguments_.clear();
+    for (int number : program.call_inputs) values_[(size_t)program.module.inputs[(size_t)number].number] = Value();
+    for (const Step& step : program.steps) values_[(size_t)step.result] = Value();
+    if (!outer_) cancelled_.store(false);
+  }};
   bind_inputs(std::move(inputs));
+  if (control_) return control_->run(values_, symbols_);
+  for (const Assumption& item : program.module.assumptions) {
+    const int64_t value = evaluate(item.index, symbols_.data());
+    const bool holds = item.test == Assumption::Test::Zero      ? value == 0
+                       : item.test == Assumption::Test::NotZero ? value != 0
+                                                                : value >= 0;
+    if (!holds) fail("what the program says of `%s` does not hold", index_text(item.index, program.module.symbols).c_str());
+  }
   for (const Step& step : program.steps) run_step(step);
   std::vector<Value> results;
   write_back(written, &results);
   return results;
+}
+
+std::vector<Value> Session::run(std::vector<Value> inputs, std::vector<std::pair<int, Tensor>>* written) {
+  MemoryScope scope(memory_);
+  std::fill(symbols_.begin(), symbols_.end(), kUnknownSize);
+  return evaluate_graph(std::move(inputs), written);
+}
+
+std::vector<Value> Session::run_graph(std::vector<Value> inputs, const std::vector<int64_t>& known,
+                                      std::vector<std::pair<int, Tensor>>* written) {
+  std::fill(symbols_.begin(), symbols_.end(), kUnknownSize);
+  std::copy(known.begin(), known.end(), symbols_.begin());
+  return evaluate_graph(std::move(inputs), written);
 }
 
 }  // namespace ptc::exec

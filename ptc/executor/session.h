@@ -8,6 +8,8 @@
 
 namespace ptc::exec {
 
+class ControlRun;
+
 struct Model {
   std::unique_ptr<Program> program;
   Pool* pool = nullptr;
@@ -19,6 +21,8 @@ struct Model {
 class Session {
  public:
   explicit Session(Model* model);
+  // Of a graph in a program: memory, scratch and cancelling are those of the session `outer`.
+  Session(const Program* program, Session* outer);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -27,6 +31,9 @@ class Session {
   // `return`s, and `written` those of the `write`s into inputs of the call, by number of the input. Results may share
   // memory with inputs and with each other.
   std::vector<Value> run(std::vector<Value> inputs, std::vector<std::pair<int, Tensor>>* written);
+  // The same for a graph; `known` has the sizes of the program around it.
+  std::vector<Value> run_graph(std::vector<Value> inputs, const std::vector<int64_t>& known,
+                               std::vector<std::pair<int, Tensor>>* written);
   void reset();                 // buffers as in a new session
   void seed(uint64_t seed);     // what is drawn from torch's own generator
   void cancel() { cancelled_.store(true); }
@@ -43,6 +50,8 @@ class Session {
   int variant() const { return variant_; }
 
  private:
+  friend class ControlRun;
+  bool is_cancelled() const { return (outer_ ? outer_ : this)->cancelled_.load(std::memory_order_relaxed); }
   void bind_inputs(std::vector<Value> inputs);
   void bind_tensor(const Input& input, const Tensor& tensor);
   void run_step(const Step& step);
@@ -51,12 +60,18 @@ class Session {
   void check_size(const Index& stated, int64_t actual, const char* what);
   void write_back(std::vector<std::pair<int, Tensor>>* written, std::vector<Value>* results);
 
-  Model* model_;
+  std::vector<Value> evaluate_graph(std::vector<Value> inputs, std::vector<std::pair<int, Tensor>>* written);
+
+  Model* model_ = nullptr;
+  const Program* program_;
+  Session* outer_ = nullptr;
   Memory* memory_;
-  ptc::Run run_;
+  ptc::Run own_run_;
+  ptc::Run* run_ = &own_run_;
   std::vector<Value> values_;
   std::vector<int64_t> symbols_;
   std::vector<Value> arguments_;
+  std::unique_ptr<ControlRun> control_;
   std::atomic<bool> cancelled_{false};
   ptc_emit emit_ = nullptr;
   void* emit_user_ = nullptr;

@@ -266,7 +266,10 @@ _BY_CODE = {(kind.code, kind.bits): kind for kind in ELEMENT_TYPES.values()}
 
 
 def _taken(place: DLTensor) -> Any:
-    """What a descriptor holds, in memory of Python's; a list of arrays for a list."""
+    """What a descriptor holds, in memory of Python's; a list of arrays for a list; None for a
+    result that has no meaning in the variant."""
+    if not place.data:
+        return None
     count = place.shape[0] if place.ndim else 0
     if place.dtype.code == _HANDLES:
         table = ctypes.cast(place.data, ctypes.POINTER(ctypes.POINTER(DLTensor)))
