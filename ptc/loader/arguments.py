@@ -128,7 +128,8 @@ def map_arguments(
     arguments: Arguments,
     change: Callable[[str, torch.Tensor], Any],
 ) -> Arguments:
-    """The call with every tensor replaced by `change(argument path, tensor)`."""
+    """The call with every tensor replaced by `change(argument path, tensor)`; what was given by
+    keyword stays so, as that is part of the structure that a program is captured with."""
     args, kwargs = arguments
     signature = signature_of(function)
     bound = signature.bind(*args, **kwargs)
@@ -138,7 +139,8 @@ def map_arguments(
             bound.arguments[name] = value
         else:
             bound.arguments[name] = map_tensors(value, change, name)
-    return bound.args, bound.kwargs
+    given = {**bound.arguments, **bound.kwargs}
+    return bound.args[: len(args)], {key: given[key] for key in kwargs}
 
 
 def named_tensors(function: Callable[..., Any], arguments: Arguments) -> dict[str, torch.Tensor]:
