@@ -96,8 +96,17 @@ def squeeze_dims(b: OnnxBuilder, x: OnnxTensor, dims: Sequence[int]) -> OnnxTens
 
 
 def _squeezed(b: OnnxBuilder, x: OnnxTensor, dims: Sequence[int]) -> OnnxTensor:
-    ones = {dim % x.rank for dim in dims if x.rank and x.dims[dim].constant == 1}
-    return b.op("Squeeze", x, axes(b, sorted(ones))) if ones else x
+    """Without those of `dims` that the result lacks: a size may be known to be 1 from what a graph
+    assumes, and not as a number."""
+    asked = {dim % x.rank for dim in dims} if x.rank else set[int]()
+    left = list(b.shape)
+    gone: list[int] = []
+    for dim, size in enumerate(x.dims):
+        if left and size == left[0] and not (dim in asked and size.constant == 1):
+            left.pop(0)
+        else:
+            gone.append(dim)
+    return b.op("Squeeze", x, axes(b, gone)) if gone else x
 
 
 @onnx(aten.permute.default, aten.permute_copy.default)
