@@ -358,3 +358,16 @@ def test_the_zoo(name: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError) as info:
         check_zoo(name, tmp_path)
     assert info.value.code == REFUSED[name]
+
+
+def test_a_size_of_1_is_squeezed_where_it_is_1(tmp_path: Path) -> None:
+    """The check draws sizes of both kinds, and refuses a file that keeps the dimension."""
+    report = ptc.export(
+        lambda x: x.squeeze(0),
+        (torch.randn(4, 3),),
+        format="onnx",
+        output=tmp_path / "m.onnx",
+        dynamic={"x": {0: "n[1..8]"}},
+    )
+    assert report.worst_error == 0.0
+    assert not any("sizes from 2 on" in note for note in report.notes)
