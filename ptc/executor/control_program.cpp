@@ -154,6 +154,11 @@ void ControlPreparation::check_types(const Statement& s) {
   if (op == "copy" || op == "slice" || op == "pick") return require(s, same_type(*target, args[0]));
   if (op == "concat") return require(s, same_type(*target, args[0]) && same_type(args[0], args[1]));
   if (op == "filled") return require(s, same_type(element(*target), args[1]));
+  if (op.compare(0, 6, "table_") == 0) {
+    const size_t tables = op == "table_take" || op == "table_fits" ? 2 : 1;
+    for (size_t i = 0; i < tables; ++i) require(s, element(args[i]).kind == Type::Kind::Int);
+    return require(s, !target || target->kind != Type::Kind::List || target->items[0].kind == Type::Kind::Int);
+  }
   if (op == "lengths") return require(s, held.kind == Type::Kind::List && element(*target).kind == Type::Kind::Int);
   require(s, !target || target->kind != Type::Kind::List);
 }

@@ -20,6 +20,14 @@ void ControlRun::reset() {
   for (const State& state : control_.module.states) kept_.emplace_back(state.slot, state.initial);
 }
 
+void ControlRun::set_generator(const Tensor& state) {
+  for (const ControlInput& input : control_.module.inputs)
+    for (auto& [slot, value] : kept_)
+      if (input.name == kGenerator && input.is_weight() && slot == input.slot && value.is_tensor() &&
+          value.tensor().dtype == state.dtype && value.tensor().sizes == state.sizes)
+        value = state;
+}
+
 // --- a run ----------------------------------------------------------------------------------------------------------
 
 std::vector<Value> ControlRun::run(std::vector<Value>& values, const std::vector<int64_t>& symbols) {
@@ -414,6 +422,7 @@ const ActionRow* find_action(const std::string& name) {
     if (name == row.name) return &row;
   if (name.compare(0, 8, "number::") == 0 && find_number(name.substr(8))) return &number_row;
   if (name.compare(0, 6, "text::") == 0 && find_text(name.substr(6))) return &text_row;
+  if (name.compare(0, 12, "list::table_") == 0) return find_table_action(name.substr(12));
   if (name.compare(0, 6, "list::") == 0) return find_list_action(name.substr(6));
   return nullptr;
 }

@@ -15,6 +15,8 @@ class ControlRun {
   explicit ControlRun(Session* session);
   // What is kept, as in a new session.
   void reset();
+  // Of torch's own generator, if the program draws from it.
+  void set_generator(const Tensor& state);
   // `values`: of the program's inputs, by number; `symbols`: the sizes that they tell.
   std::vector<Value> run(std::vector<Value>& values, const std::vector<int64_t>& symbols);
 
@@ -68,6 +70,7 @@ struct ActionRow {
 };
 const ActionRow* find_action(const std::string& name);
 const ActionRow* find_list_action(const std::string& name);
+const ActionRow* find_table_action(const std::string& name);
 
 }  // namespace ptc::exec
 

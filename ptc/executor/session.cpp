@@ -55,10 +55,11 @@ void Session::reset() {
 void Session::seed(uint64_t seed) {
   MemoryScope scope(memory_);
   const int64_t given = (int64_t)seed;
+  Tensor state = empty(DType::I32, {kRandomWords});
+  random_seeded(1, &given, state.data<int32_t>());
+  if (control_) return control_->set_generator(state);
   for (const Input& input : program_->module.inputs) {
-    if (input.name != "default_generator" || !input.is_weight()) continue;
-    Tensor state = empty(DType::I32, {kRandomWords});
-    random_seeded(1, &given, state.data<int32_t>());
+    if (input.name != kGenerator || !input.is_weight()) continue;
     const Tensor& held = values_[(size_t)input.number].tensor();
     if (held.dtype == state.dtype && held.sizes == state.sizes) values_[(size_t)input.number] = state;
   }

@@ -10,6 +10,8 @@ namespace ptc::exec {
 
 class ControlRun;
 
+constexpr const char* kGenerator = "default_generator";  // the buffer of torch's own generator
+
 struct Model {
   std::unique_ptr<Program> program;
   Pool* pool = nullptr;
