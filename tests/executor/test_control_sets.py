@@ -17,11 +17,15 @@ from tests.executor.files import package
 VARIABLES = ("$t : list(int)", "$u : list(int)", "$o : list(int)", "$b : bool", "$n : int")
 
 
-def session(body: list[str], result: str = "t") -> Session:
+def program(body: list[str], result: str = "t") -> str:
     declared = "".join(f"  var {item}\n" for item in VARIABLES)
     lines = "".join(f"    {line}\n" for line in body)
     head = f'ptir 2\nprogram "p" {{\n{declared}  body {{\n{lines}  }}\n'
-    return Session(Model(package(f'{head}  return ${result} "{result}"\n}}\n')))
+    return f'{head}  return ${result} "{result}"\n}}\n'
+
+
+def session(body: list[str], result: str = "t") -> Session:
+    return Session(Model(package(program(body, result))))
 
 
 def made(name: str, table: list[int]) -> str:

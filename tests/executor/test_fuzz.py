@@ -11,6 +11,8 @@ import pytest
 
 from ptc.executor.build import build_fuzzer
 from tests.executor.files import graph, package, safetensors
+from tests.executor.test_control_programs import HALVE
+from tests.executor.test_control_sets import DRAWS, FRESH, made, program
 from tests.executor.test_text import SOUND
 
 SECONDS = 60
@@ -29,6 +31,42 @@ FUSED = graph(
     'return %7 "y"',
     'write %7 0 "x"',
 )
+#: What programs with control flow have besides.
+CHOICES = """ptir 2
+dim s0 "batch" 1 8
+size s1 "n" 0 inf
+program "choices" {
+  input "x" : f32[s0] = user written
+  input "k" : int = scalar
+  var $t : list(list(f32[?]))
+  var $l : list(f32[?])
+  var $names : list(text)
+  var $n : int
+  var $b : bool
+  var $u : f32[s1]
+  var $v : i64[s0]
+  var $w : i64[s1]
+  state $names "names"
+  body {
+    switch $k "match" {
+      $n = number::hash_part(1, 2)
+    } case {
+      $n = number::math.gcd(4, $k)
+    }
+    $u, $v, $w = sized::unique($x)
+    s1 = prim::size($u, 0)
+    $l = list::new($x)
+    $t = list::new($l, $l)
+    $names = text::split("a b", " ")
+    $n = list::find($names, "a", $names, "b")
+    $b = text::is_int("12")
+    prim::raise("ValueError", format($n, ">3d"), repr($names))
+  }
+  return $n "0"
+  return s1 "1"
+  select $n
+}
+"""
 
 
 @pytest.mark.slow
@@ -40,6 +78,11 @@ def test_loader(tmp_path: Path) -> None:
     seeds = {
         "text": SOUND.encode(),
         "fused": FUSED.encode(),
+        "halve": HALVE.encode(),
+        "draws": DRAWS.encode(),
+        "choices": CHOICES.encode(),
+        "sets": program([made("t", FRESH), "list::table_add($t, 3)"]).encode(),
+        "control": package(HALVE, {"total": np.zeros(3, np.float32)}),
         "package": package(FUSED, WEIGHTS),
         "weights": safetensors(WEIGHTS),
         "json": b'{"format": "ptir", "weights": {"sha256": "ab"}, "x": [1, {"a": null}]}',

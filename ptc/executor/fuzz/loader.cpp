@@ -1,18 +1,30 @@
-// libFuzzer's entry for what reads files: packages, and texts alone. Build with `ptc.executor.build.build_fuzzer`.
+// libFuzzer's entry for what reads files: packages, and texts alone, with control flow and without. Build with `ptc.executor.build.build_fuzzer`.
 #include <stddef.h>
 #include <stdint.h>
 
 #include <vector>
 
+#include "control_program.h"
 #include "json.h"
 #include "program.h"
 
 using namespace ptc::exec;
 
 // A text that is read prints as something that reads again, and prints the same.
-static void read_text(const char* text, size_t size) {
-  const std::string printed = print_module(parse_module(text, size));
-  if (print_module(parse_module(printed.data(), printed.size())) != printed) __builtin_trap();
+template <class Parse, class Print> static auto read_text(std::string_view text, const Parse& parse, const Print& print) {
+  auto module = parse(text.data(), text.size());
+  const std::string printed = print(module);
+  if (print(parse(printed.data(), printed.size())) != printed) __builtin_trap();
+  return module;
+}
+
+// Prepared without weights: those of packages are the ones that have some.
+static void open_control(ControlModule module) {
+  Program program;
+  program.control = std::make_unique<ControlProgram>();
+  program.control->module = std::move(module);
+  program.module = interface_of(program.control->module);
+  prepare_control(&program);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -23,8 +35,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool text = size >= 4 && !memcmp(bytes, "ptir", 4);
   const bool json = size >= 1 && bytes[0] == '{';
   try {
-    if (text) {
-      read_text(bytes, size);
+    if (text && is_control({bytes, size})) {
+      open_control(read_text({bytes, size}, parse_control, print_control));
+    } else if (text) {
+      read_text({bytes, size}, parse_module, print_module);
     } else if (json) {
       JsonReader reader(bytes, size, "the input");
       reader.skip();
