@@ -304,13 +304,12 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
     base = homes.base(value)
     vm.writer.block.writes = True
     vm.writer.effects += 1
-    if base.source is not None:
-        described = declare(vm, base)
-        homes.written[described.name] = None
-        vm.state.found.written.add(described.name)
-        homes.variables.setdefault(base, TensorVar(described.name, base.fake))
+    _declare_written(vm, base)
     key = storage(base.fake)
     partners = homes.shares.get(key)
+    for one in partners or ():
+        if one in homes.owner:
+            _declare_written(vm, homes.owner[one])
     for one in (key, *(partners or ())):
         if one in homes.awaited:
             homes.awaited[one]()
@@ -321,6 +320,16 @@ def _written(vm: ControlMachine, value: TensorValue) -> None:
             vm.journal.put(homes.stale, copy, (base.describe(), vm.stack_locations()))
     vm.journal.replace_dict(vm.items, {})  # what was read may be of the tensor by another name
     vm.writer.flush()
+
+
+def _declare_written(vm: ControlMachine, base: TensorValue) -> None:
+    """Note that a tensor is written to, or may be, if it is one that the program is given."""
+    if base.source is None:
+        return
+    described = declare(vm, base)
+    vm.homes.written[described.name] = None
+    vm.state.found.written.add(described.name)
+    vm.homes.variables.setdefault(base, TensorVar(described.name, base.fake))
 
 
 def _copies(vm: ControlMachine, base: TensorValue) -> list[int]:

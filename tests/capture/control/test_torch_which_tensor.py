@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
+import ptc
 from ptc.support.diagnostics import CompileError
 from tests.capture.control.checking import check, run
 from tests.zoo.case import Case
-from tests.zoo.harness import compare, eager, library
+from tests.zoo.harness import captured, compare, eager, library, logging_at
 
 ROWS = [
     torch.tensor(row)
@@ -284,3 +285,24 @@ def test_libraries_know_which_tensor_one_is(tmp_path: Path) -> None:
     for program in (carried_by_loops, in_lists):
         case = Case(program.__name__, lambda program=program: program, tuple((r,) for r in ROWS))
         compare(eager(case), library(case, tmp_path))
+
+
+def writes_to_the_input_or_a_copy(x: Tensor, keep: Tensor) -> Any:
+    y = x if keep else x.clone()
+    y.add_(1)
+    return x.sum(), y
+
+
+def test_an_input_that_one_arm_writes_to_is_written_in_the_callers_memory(tmp_path: Path) -> None:
+    """Also one that is not dense, which a library reads from a copy where nothing writes to it."""
+    inputs = tuple((torch.zeros(3), torch.tensor(keep)) for keep in (True, False))
+    case = Case("writes", lambda: writes_to_the_input_or_a_copy, inputs)
+    assert captured(case).written == {"x"}
+    with logging_at(20):
+        made = ptc.build(case.make(), inputs[0], output=tmp_path / "libwrites.so", check=False)
+    for keep in (True, False):
+        mine, its = torch.zeros(6)[::2], torch.zeros(6)[::2]
+        expected = writes_to_the_input_or_a_copy(mine, torch.tensor(keep))
+        found = made.load()(its, torch.tensor(keep))
+        assert torch.equal(its, mine) and torch.equal(found[0], expected[0])
+        assert torch.equal(found[1], expected[1])
