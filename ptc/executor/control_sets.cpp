@@ -71,7 +71,8 @@ void do_add(ControlRun& run, const Statement& s) {
 void do_remove(ControlRun& run, const Statement& s) {
   const int64_t position = run.integer(s.args[1]);
   change(run, s, [&](Table& t) {
-    if (position < 0 || position >= t.table().count()) fail("element %lld of a set of %lld", (long long)position, (long long)t.table().count());
+    const int64_t count = t.table().count();
+    if (position < 0 || position >= count) fail("element %lld of a set of %lld", (long long)position, (long long)count);
     t.table().remove(position);
   });
 }
