@@ -4,6 +4,7 @@ the portable IR. Loads torch only where it is needed: a library runs where torch
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
@@ -36,9 +37,9 @@ def load(
     verify   compare a library's weights with their hash (default: where they have at most 64 MiB)
 
     Loading a hosted package runs the Python code in it. A `.ptir` file runs on the executor, or,
-    where that is missing or refuses it, on torch. Raises CompileError PTC-R001 to
-    PTC-R008 if a library cannot be used here, PTC-R040 and PTC-R041 for a package, PTC-E010 for a
-    `.ptir` file.
+    where that is missing or lacks an operator, on torch, with a warning. Raises CompileError
+    PTC-R001 to PTC-R008 if a library cannot be used here, PTC-R040 and PTC-R041 for a package,
+    PTC-E010 and PTC-R042 for a `.ptir` file.
     """
     found = Path(path)
     if not is_portable(found) and not is_package(found):
@@ -62,12 +63,14 @@ def load(
 
 
 def _load_portable(path: Path, threads: int | None) -> LoadedArtifact | InterpretedModel:
+    refusal = None
     if find_spec("ptc.executor") is not None:
         try:
             return _executed(path, threads)
         except CompileError as error:
             if error.code not in _REFUSED or find_spec("torch") is None:
                 raise
+            refusal = error.diagnostic
     elif find_spec("torch") is None:
         raise CompileError(
             "PTC-R041",
@@ -76,12 +79,16 @@ def _load_portable(path: Path, threads: int | None) -> LoadedArtifact | Interpre
         )
     from ptc.exporters.ptir.loaded import load_interpreted  # noqa: PLC0415  # torch is optional
 
-    return load_interpreted(path)
+    model = load_interpreted(path)
+    if refusal is not None:
+        text = f"{refusal.code}: {refusal.message}; {path.name} runs on torch"
+        warnings.warn(text, stacklevel=3)
+    return model
 
 
-#: There is no compiler that makes the executor; the executor does not know what the file has, which
-#: torch may know. A damaged file is refused there, too.
-_REFUSED = ("PTC-C001", "PTC-E010")
+#: There is no compiler that makes the executor; the executor does not know an operator or statement
+#: of the file, which torch may know.
+_REFUSED = ("PTC-C001", "PTC-R042")
 
 
 def _executed(path: Path, threads: int | None) -> LoadedArtifact:

@@ -10,6 +10,7 @@
 #include "control_module.h"
 #include "describe.h"
 #include "session.h"
+#include "unsupported.h"
 
 using namespace ptc::exec;
 
@@ -29,6 +30,9 @@ template <class F> static ptc_status guarded(std::string* message, std::string* 
   try {
     body();
     return PTC_OK;
+  } catch (const Unsupported& error) {
+    *message = error.text();
+    return (ptc_status)PTC_EXEC_E_UNSUPPORTED;
   } catch (const Error& error) {
     const bool raised = error.status() == Status::Raised;
     if (exception_type && raised) *exception_type = error.exception_type();

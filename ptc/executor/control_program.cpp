@@ -5,6 +5,7 @@
 #include "control_numbers.h"
 #include "control_run.h"
 #include "control_texts.h"
+#include "unsupported.h"
 
 namespace ptc::exec {
 
@@ -165,7 +166,7 @@ void ControlPreparation::check_types(const Statement& s) {
 
 void ControlPreparation::prepare_plain(Statement* s) {
   const ActionRow* const row = find_action(s->op);
-  if (!row) bad_file("line %d: there is no statement `%s`", s->row, s->op.c_str());
+  if (!row) throw Unsupported(s->row, "statement", s->op);
   int least = row->least, most = row->most;
   if (s->op.compare(0, 8, "number::") == 0) {
     s->number = find_number(s->op.substr(8));

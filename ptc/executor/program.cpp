@@ -2,6 +2,7 @@
 
 #include "control_program.h"
 #include "fuse.h"
+#include "unsupported.h"
 
 namespace ptc::exec {
 
@@ -182,7 +183,7 @@ void Preparation::prepare_step(const Instruction& item, int number) {
   step.source = &item;
   step.result = item.number;
   step.kernel = find_operator(item.op);
-  if (!step.kernel) bad_file("line %d: there is no operator `%s`", item.row, item.op.c_str());
+  if (!step.kernel) throw Unsupported(item.row, "operator", item.op);
   std::vector<int> used;
   for (size_t i = 0; i < item.args.size(); ++i) {
     step.operands.push_back(operand(item.args[i], number));

@@ -33,6 +33,10 @@ typedef struct {
   int32_t verify;         /* 1: compare weights with their hash whatever their size, not only up to 4 MiB */
 } ptc_exec_options;
 
+/* A status of `open` besides those of ptc_abi.h: the file is sound as far as it was read, and has an operator or
+ * statement that this executor does not know. */
+#define PTC_EXEC_E_UNSUPPORTED 15
+
 /* Open a file. `options` may be NULL. */
 PTC_EXEC_EXPORT ptc_status ptc_exec_open(const char *path, const ptc_exec_options *options, ptc_model **model,
                                          char *message, size_t capacity);

@@ -30,6 +30,7 @@ from ptc.support.diagnostics import CompileError
 _CPU = 1  # kDLCPU
 _HANDLES = 3  # DLPack's code of opaque handles: a list of tensors or texts
 _NUMBERS = {"int": "i64", "float": "f64", "bool": "bool"}
+_UNSUPPORTED = 15  # PTC_EXEC_E_UNSUPPORTED
 _EMPTY = ctypes.create_string_buffer(64)
 
 
@@ -91,7 +92,7 @@ def operators() -> frozenset[str]:
 
 class Model:
     """An opened file, given as a path or as its bytes. Raises CompileError PTC-E010 for one that is
-    damaged or that this executor cannot run.
+    damaged, PTC-R042 for one with an operator or statement that this executor does not know.
 
     `memory_limit`: bytes of tensors that a session may hold at once (0: none). `verify`: weights
     are compared with their hash whatever their size, not only small ones.
@@ -117,12 +118,8 @@ class Model:
             status = self.library.ptc_exec_open_memory(ctypes.c_char_p(source), size, *tail)
         else:
             status = self.library.ptc_exec_open(str(source).encode(), *tail)
-        if status == Status.IO:
-            where = "the memory" if isinstance(source, bytes) else f"`{source}`"
-            text = message.value.decode("utf-8", "replace")
-            raise CompileError("PTC-E010", f"{where} is not a readable .ptir file: {text}")
         if status:
-            raise status_error(status, message.value.decode("utf-8", "replace"))
+            raise _open_error(status, message.value.decode("utf-8", "replace"), source)
         self._close = weakref.finalize(self, _close, self.api, self.handle, source)
         described = json.loads(self.library.ptc_exec_description(self.handle))
         self.name: str = described["name"]
@@ -142,6 +139,19 @@ class Model:
     def text(self) -> str:
         """The program as the executor prints it."""
         return self.library.ptc_exec_text(self.handle).decode("ascii")
+
+
+def _open_error(status: int, text: str, source: Path | str | bytes) -> CompileError:
+    where = "the memory" if isinstance(source, bytes) else f"`{source}`"
+    if status == _UNSUPPORTED:
+        return CompileError(
+            "PTC-R042",
+            f"the executor does not run {where}: {text}",
+            hint="install torch, which `ptc.load` then runs the file on, or `ptc compile` the file",
+        )
+    if status == Status.IO:
+        return CompileError("PTC-E010", f"{where} is not a readable .ptir file: {text}")
+    return status_error(status, text)
 
 
 def _described(item: dict[str, Any]) -> Described:

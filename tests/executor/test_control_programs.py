@@ -139,7 +139,6 @@ def test_an_index_outside_of_a_list_ends_the_run() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("$n = number::nothing(1)", "there is no statement `number::nothing`"),
         ("$n = number::add(1)", "with 1 operands"),
         ("$m = prim::assign(1)", "there is no variable `m`"),
         ("prim::call(0)", "there is no such graph"),
@@ -153,6 +152,14 @@ def test_unsound_statements_are_refused(line: str, message: str) -> None:
     with pytest.raises(CompileError, match="PTC-E010|not a readable") as error:
         Model(package(text))
     assert message in error.value.diagnostic.message
+
+
+def test_unknown_statements_are_refused_when_the_file_is_opened() -> None:
+    text = minimal("$n = number::nothing(1)", variables=("$n : int",))
+    with pytest.raises(CompileError) as error:
+        Model(package(text))
+    assert error.value.diagnostic.code == "PTC-R042"
+    assert "there is no statement `number::nothing`" in error.value.diagnostic.message
 
 
 def test_blocks_nest_200_deep_and_no_deeper() -> None:

@@ -86,4 +86,5 @@ def test_unsound_text_is_refused(name: str) -> None:
 def test_unknown_operator_is_refused_when_the_file_is_opened() -> None:
     with pytest.raises(CompileError) as error:
         Model(package(graph("%0 : int = aten::no_such_thing()")))
+    assert error.value.diagnostic.code == "PTC-R042"
     assert "line 3: there is no operator `aten::no_such_thing`" in error.value.diagnostic.message
