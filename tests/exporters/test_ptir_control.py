@@ -339,6 +339,34 @@ def test_keyword_arguments_are_checked_as_any(tmp_path: Path) -> None:
     assert torch.equal(load_interpreted(path)(**named), torch.ones(3))
 
 
+class OneOfTwo(nn.Module):
+    """Writes through another name of an input, and through a list."""
+
+    def forward(self, x: torch.Tensor, z: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+        y = x if keep else x.clone()
+        y.add_(1)
+        held = [z] if keep else [y]
+        held[0].mul_(2)
+        return x.sum() + z
+
+
+def test_inputs_written_through_an_alias_are_declared(tmp_path: Path) -> None:
+    args = (torch.ones(2, 3), torch.ones(3), torch.tensor(True))
+    path = tmp_path / "one.ptir"
+    ptc.export(OneOfTwo(), args, format="ptir", output=path)
+    inputs = [line for line in read_package(path).text.splitlines() if line.startswith("  input ")]
+    assert [line.endswith(" written") for line in inputs] == [True, True, False]
+    read = load_interpreted(path)
+    assert [info.mutated for info in read.entry().info.inputs] == [True, True, False]
+    library = ptc.build(OneOfTwo(), args, output=tmp_path, name="one")
+    for model in (read, ptc.load(path), library.load()):
+        for keep in (True, False):
+            there = torch.arange(6.0).reshape(3, 2).T, torch.ones(3), torch.tensor(keep)
+            here = tuple(value.clone() for value in there)
+            assert torch.equal(model(*there), OneOfTwo()(*here))
+            assert all(map(torch.equal, there, here))
+
+
 # --- the zoo --------------------------------------------------------------------------------------
 
 
