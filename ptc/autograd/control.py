@@ -16,7 +16,7 @@ from ptc.autograd import torch_internals as internals
 from ptc.autograd.functionalise import functionalise
 from ptc.graph.control import ControlProgram, Segment, walk
 from ptc.graph.program import AtenProgram, CapturedProgram, DimRange, InputKind, ProgramInput
-from ptc.graph.symbols import expression_of, same_size, symbols_of
+from ptc.graph.symbols import expression_of, same_view, symbols_of
 from ptc.support.diagnostics import CompileError
 
 
@@ -121,18 +121,9 @@ def _shared(aten: AtenProgram) -> dict[int, str]:
             continue
         described = aten.inputs[output.alias_of]
         fake, value = nodes[output.alias_of].meta["val"], results[position]
-        if described.kind is InputKind.USER and _same_view(fake, value):
+        if described.kind is InputKind.USER and same_view(fake, value):
             found[position] = described.name
     return found
-
-
-def _same_view(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors that share memory are the same elements in the same order."""
-    if a.dtype != b.dtype or a.dim() != b.dim():
-        return False
-    pairs = zip((*a.shape, *a.stride()), (*b.shape, *b.stride()), strict=True)
-    same = all(same_size(x, y) for x, y in pairs)
-    return same and same_size(a.storage_offset(), b.storage_offset())
 
 
 def _refuse_shared_memory(program: ControlProgram) -> None:

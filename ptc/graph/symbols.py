@@ -60,6 +60,15 @@ def same_size(a: Any, b: Any) -> bool:
     return a == b
 
 
+def same_view(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors that share memory are the same elements in the same order."""
+    if a.dtype != b.dtype or a.dim() != b.dim():
+        return False
+    pairs = zip((*a.shape, *a.stride()), (*b.shape, *b.stride()), strict=True)
+    same = all(same_size(x, y) for x, y in pairs)
+    return same and same_size(a.storage_offset(), b.storage_offset())
+
+
 def hints_of(value: Any) -> dict[str, int]:
     """The example's values of the sizes that `value`, a fake tensor or a size, has as they are."""
     if isinstance(value, torch.Tensor):

@@ -148,12 +148,7 @@ class LoadedEntry(EntryCalls):
     def run_variant(self, values: Sequence[Any], *, as_torch: bool) -> tuple[list[Any], int]:
         """The flat outputs, and which variant of the result they are."""
         infos = self.info.inputs
-        if len(values) != len(infos):
-            raise CompileError(
-                "PTC-R010",
-                f"`{self.info.name}` takes {len(infos)} inputs, {len(values)} were given",
-                hint=f"inputs: {', '.join(i.name for i in infos)}",
-            )
+        self.require_count(values)
         operands = [slot.take(value) for slot, value in zip(self._inputs, values, strict=True)]
         shapes = self._output_shapes(operands)
         if self._written:

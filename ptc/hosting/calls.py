@@ -34,6 +34,16 @@ class EntryCalls:
         """The flat outputs for flat inputs, and which variant of the result they are."""
         raise NotImplementedError
 
+    def require_count(self, values: Sequence[Any]) -> None:
+        """Raise CompileError PTC-R010 unless there is a value for each input."""
+        infos = self.info.inputs
+        if len(values) != len(infos):
+            raise CompileError(
+                "PTC-R010",
+                f"`{self.info.name}` takes {len(infos)} inputs, {len(values)} were given",
+                hint=f"inputs: {', '.join(i.name for i in infos)}",
+            )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self.flat(args, kwargs)
         as_torch = any(is_torch_tensor(value) for value in values)

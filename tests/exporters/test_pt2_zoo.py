@@ -18,14 +18,31 @@ from tests.zoo import harness
 from tests.zoo.case import Case
 from tests.zoo.catalog import cases
 
-#: What exported programs cannot say, and what capture says of one size without branches on it.
-RULES = {
-    "PTC-E007", "PTC-E050", "PTC-E052", "PTC-E054", "PTC-E055", "PTC-E056", "PTC-E057",
-    "PTC-B009", "PTC-O002",
-}  # fmt: skip
-
-#: torch.export refuses what these were made into, with its own message.
-REFUSED_BY_TORCH = {"sizes_from_data"}
+#: What exported programs cannot say, by code (PTC-B009: what capture says of one size without
+#: branches on it; PTC-E053: torch.export refuses what it was made into, with its own message).
+REFUSED = {
+    "PTC-B009": ("enumerate_rows object_attributes run_length_encoding tiny_generator"),
+    "PTC-E007": ("alias_or_copy collatz topk_budget"),
+    "PTC-E050": (
+        "bigrams_once classifier_report ctc_collapse dict_by_side dynamic_quantiser "
+        "extended_kalman loss_scaler none_or_tensor rank_by_data sixteen_flags tuples_by_data"
+    ),
+    "PTC-E053": ("sizes_from_data"),
+    "PTC-E054": (
+        "beam_step breadth_first cascade caught_lookups chained_comparisons circuit_breaker "
+        "clock_arithmetic collect_and_concatenate comprehension_filter countdown "
+        "fixed_point_restart flood_fill game_of_life generator_windows gram_schmidt "
+        "greedy_decoder integer_arithmetic interval_merger knapsack layer_drop longest_increasing "
+        "majority_vote merge_sort nms phase_schedule pointer_reader predicate_count "
+        "repetition_penalty report_table roman_numerals segment_pooling set_membership soft_tree "
+        "speculative_step stack_machine starred_unpacking state_machine task_router try_except "
+        "union_find unique_codes viterbi viterbi_spans walrus_convergence"
+    ),
+    "PTC-E055": ("growing_memory nucleus_sampling packed_rnn shrink sieve"),
+    "PTC-E056": ("math_on_data"),
+    "PTC-E057": ("mixture_of_depths"),
+}
+CODES = {name: code for code, names in REFUSED.items() for name in names.split()}
 
 
 def request_of(case: Case) -> EntryRequest:
@@ -58,12 +75,12 @@ def as_eager(found: Any, expected: Any) -> Any:
 def test_every_model(name: str, tmp_path: Path) -> None:
     case = cases()[name]
     with contextlib.redirect_stdout(io.StringIO()):
-        try:
-            export_model([request_of(case)], format="pt2", output=tmp_path / "m.pt2")
-        except CompileError as error:
-            torchs = {"PTC-E053"} if name in REFUSED_BY_TORCH else set()
-            assert error.code in RULES | torchs, str(error)
+        if name in CODES:
+            with pytest.raises(CompileError) as info:
+                export_model([request_of(case)], format="pt2", output=tmp_path / "m.pt2")
+            assert info.value.code == CODES[name], str(info.value)
             return
+        export_model([request_of(case)], format="pt2", output=tmp_path / "m.pt2")
         recorded = harness.eager(case)
         module = torch.export.load(tmp_path / "m.pt2").module()
         observed = harness.observe(case, module, lambda: None, lambda _: ("", ""))

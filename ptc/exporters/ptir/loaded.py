@@ -83,12 +83,7 @@ class InterpretedEntry(EntryCalls):
 
     def run_variant(self, values: Sequence[Any], *, as_torch: bool) -> tuple[list[Any], int]:
         infos = self.info.inputs
-        if len(values) != len(infos):
-            raise CompileError(
-                "PTC-R010",
-                f"`{self.info.name}` takes {len(infos)} inputs, {len(values)} were given",
-                hint=f"inputs: {', '.join(i.name for i in infos)}",
-            )
+        self.require_count(values)
         given = [operand(value, info) for value, info in zip(values, infos, strict=True)]
         if self._written:
             check_apart(values, [info.name for info in infos], self._written)

@@ -18,7 +18,7 @@ from torch.fx import Node
 from ptc.exporters.torchscript.operators import call_text, memory_root
 from ptc.exporters.torchscript.writer import Writer
 from ptc.graph.program import AtenProgram, OutputKind
-from ptc.graph.symbols import SYMBOLIC_TYPES, same_size
+from ptc.graph.symbols import SYMBOLIC_TYPES, same_view
 
 
 def write_graph(
@@ -125,14 +125,6 @@ def shared_inputs(program: AtenProgram) -> dict[int, int]:
     for position, output in enumerate(program.outputs):
         if output.target is None and output.alias_of is not None:
             a, b = placeholders[output.alias_of].meta["val"], values[position]
-            if isinstance(b, torch.Tensor) and _same_view(a, b):
+            if isinstance(b, torch.Tensor) and same_view(a, b):
                 found[position] = output.alias_of
     return found
-
-
-def _same_view(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.dtype != b.dtype or a.dim() != b.dim():
-        return False
-    pairs = zip((*a.shape, *a.stride()), (*b.shape, *b.stride()), strict=True)
-    same = all(same_size(x, y) for x, y in pairs)
-    return same and same_size(a.storage_offset(), b.storage_offset())
