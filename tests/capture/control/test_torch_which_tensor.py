@@ -306,3 +306,20 @@ def test_an_input_that_one_arm_writes_to_is_written_in_the_callers_memory(tmp_pa
         found = made.load()(its, torch.tensor(keep))
         assert torch.equal(its, mine) and torch.equal(found[0], expected[0])
         assert torch.equal(found[1], expected[1])
+
+
+class AddsToItsBufferOrACopy(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x: Tensor, keep: Tensor) -> Tensor:
+        y = self.total if keep else self.total.clone()
+        y.add_(x)
+        return y * 2
+
+
+def test_a_buffer_that_one_arm_writes_to_is_kept(tmp_path: Path) -> None:
+    inputs = tuple((torch.ones(3), torch.tensor(keep)) for keep in (True, False, True))
+    case = Case("adds", AddsToItsBufferOrACopy, inputs)
+    compare(eager(case), library(case, tmp_path))
