@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from ptc.executor import generate_characters
 from ptc.executor.generate import stale_files
 from ptc.ops import registry
 
@@ -16,6 +20,13 @@ NO_KERNEL: Mapping[str, str] = {}
 
 def test_generated_files_are_what_the_rules_give() -> None:
     assert not stale_files(), "run `python -m ptc.executor.generate`"
+
+
+def test_tables_of_characters_are_what_python_says() -> None:
+    there = generate_characters.TARGET.read_text()
+    if f"// Unicode {unicodedata.unidata_version}\n" not in there:
+        pytest.skip("the tables are of another version of Unicode than this Python's")
+    assert there == generate_characters.text(), "run `python -m ptc.executor.generate_characters`"
 
 
 def test_every_lowered_operator_has_a_kernel_or_a_reason() -> None:
