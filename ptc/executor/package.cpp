@@ -261,8 +261,7 @@ static std::string read_hash(JsonReader& json) {
   return hash;
 }
 
-// `hash`: of the weights, "" where none is stated.
-static int64_t read_manifest(std::string_view text, std::string* hash) {
+int64_t read_manifest(std::string_view text, std::string* hash) {
   JsonReader json(text.data(), text.size(), "manifest.json");
   bool sound = false;
   int64_t schema = 0;

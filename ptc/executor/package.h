@@ -48,6 +48,8 @@ struct Package {
 
 // Throw Error File for anything but a sound package.
 Package read_package(Bytes bytes, bool verify = false);
+// The version of the schema that a manifest states; `hash`: of the weights, "" where none is stated.
+int64_t read_manifest(std::string_view text, std::string* hash);
 std::map<std::string, Tensor> read_safetensors(const char* data, size_t size);
 
 }  // namespace ptc::exec

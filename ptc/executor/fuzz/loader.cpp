@@ -1,11 +1,11 @@
-// libFuzzer's entry for what reads files: packages, and texts alone, with control flow and without. Build with `ptc.executor.build.build_fuzzer`.
+// libFuzzer's entry for what reads files: packages, manifests, weights, and texts alone, with control flow and without. Build with `ptc.executor.build.build_fuzzer`.
 #include <stddef.h>
 #include <stdint.h>
 
 #include <vector>
 
 #include "control_program.h"
-#include "json.h"
+#include "package.h"
 #include "program.h"
 
 using namespace ptc::exec;
@@ -40,9 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } else if (text) {
       read_text({bytes, size}, parse_module, print_module);
     } else if (json) {
-      JsonReader reader(bytes, size, "the input");
-      reader.skip();
-      reader.end();
+      std::string hash;
+      read_manifest({bytes, size}, &hash);
     } else if (size >= 8 && bytes[7] == 0 && bytes[8 < size ? 8 : 0] == '{') {
       read_safetensors(bytes, size);
     } else {
